@@ -1,0 +1,182 @@
+//! Pure arithmetic of the hierarchy: which level, which slot, which tick.
+//!
+//! A wheel of `BITS` bits per level has levels of `2^(BITS + 1)` slots, and a slot
+//! of level *l* spans `2^(BITS * l)` ticks. Levels therefore overlap by half: what
+//! a coarse slot holds is already within reach of the level below while the slot
+//! before it is current, so its entries can move down a few at a time instead of
+//! all at once when it comes up.
+//!
+//! The idea of the hierarchy is Varghese & Lauck's ("Hashed and Hierarchical Timing
+//! Wheels", SOSP 1987, scheme 7); the overlap is ours.
+
+/// Geometry of a wheel with `BITS` bits per level, from 2 to 6.
+pub(crate) struct Geometry<const BITS: u32>;
+
+/// One bit per slot of a level: set while the slot holds something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Occupancy(u128);
+
+// === impl Geometry ===
+
+impl<const BITS: u32> Geometry<BITS> {
+    /// Slots per level: twice the radix, and at most the bits of an [`Occupancy`].
+    pub(crate) const SLOTS: u64 = {
+        assert!(BITS >= 2 && BITS <= 6, "a level has from 8 to 128 slots");
+        2 << BITS
+    };
+
+    /// Levels that together reach every `u64` tick.
+    pub(crate) const LEVELS: u32 = u64::BITS.div_ceil(BITS);
+
+    /// log2 of the ticks one slot of `level` spans.
+    #[inline]
+    pub(crate) const fn shift(level: u32) -> u32 {
+        level * BITS
+    }
+
+    /// The slot of `level` that covers `tick`.
+    #[inline]
+    pub(crate) const fn slot(level: u32, tick: u64) -> u32 {
+        ((tick >> Self::shift(level)) & (Self::SLOTS - 1)) as u32
+    }
+
+    /// Whether a slot of `level` begins at `tick`.
+    #[inline]
+    pub(crate) const fn is_start(level: u32, tick: u64) -> bool {
+        tick & ((1 << Self::shift(level)) - 1) == 0
+    }
+
+    /// The lowest level whose window of [`SLOTS`](Self::SLOTS) slots, seen from `now`, reaches `due`.
+    ///
+    /// Needs `due >= now`. Being the *lowest* is what keeps direct arms out of the
+    /// coarse slot that is being emptied.
+    #[inline]
+    pub(crate) const fn lowest_level(now: u64, due: u64) -> u32 {
+        let delta = due - now;
+        // The level that would do if `now` stood at the start of a slot ...
+        let level = Self::LEVEL_OF[(delta | 1).leading_zeros() as usize & 63] as u32;
+        // ... and one more if the part of the slot already spent pushes `due` out.
+        let spent = now & ((1 << Self::shift(level)) - 1);
+        level + ((delta + spent) >> Self::shift(level) >= Self::SLOTS) as u32
+    }
+
+    /// By leading zeros of a distance: the lowest level whose slots, `SLOTS` of them, span it.
+    const LEVEL_OF: [u8; 64] = {
+        let mut levels = [0; 64];
+        let mut zeros = 0;
+        while zeros < 64 {
+            let bits = u64::BITS - zeros;
+            levels[zeros as usize] = bits.saturating_sub(BITS + 1).div_ceil(BITS) as u8;
+            zeros += 1;
+        }
+        levels
+    };
+
+    /// The highest level at which a slot begins exactly at `due` (0 for most ticks).
+    #[inline]
+    pub(crate) const fn alignment(due: u64) -> u32 {
+        let level = due.trailing_zeros() / BITS;
+        if level < Self::LEVELS { level } else { Self::LEVELS - 1 }
+    }
+}
+
+// === impl Occupancy ===
+
+impl Occupancy {
+    #[inline]
+    pub(crate) const fn insert(&mut self, slot: u32) {
+        self.0 |= 1 << slot;
+    }
+
+    #[inline]
+    pub(crate) const fn remove(&mut self, slot: u32) {
+        self.0 &= !(1 << slot);
+    }
+
+    #[inline]
+    pub(crate) const fn contains(self, slot: u32) -> bool {
+        self.0 >> slot & 1 == 1
+    }
+
+    #[inline]
+    pub(crate) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Slots from `slot` (exclusive) to the next occupied one, going round: `1..=slots`.
+    ///
+    /// Needs at least one occupied slot, all of them below `slots`.
+    #[inline]
+    pub(crate) const fn distance_after(self, slot: u32, slots: u64) -> u64 {
+        let from = (slot as u64 + 1) & (slots - 1);
+        let ahead = self.0 >> from;
+        if ahead != 0 {
+            1 + ahead.trailing_zeros() as u64
+        } else {
+            1 + self.0.trailing_zeros() as u64 + slots - from
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Properties: the closed forms equal the slow scans they replace.
+
+    use super::*;
+    use proptest::prelude::*;
+
+    fn slow_lowest<const BITS: u32>(now: u64, due: u64) -> u32 {
+        (0..Geometry::<BITS>::LEVELS)
+            .find(|level| {
+                let shift = Geometry::<BITS>::shift(*level);
+                (due >> shift) - (now >> shift) < Geometry::<BITS>::SLOTS
+            })
+            .expect("the top level reaches everything")
+    }
+
+    fn check_lowest<const BITS: u32>(now: u64, due: u64) {
+        assert_eq!(
+            Geometry::<BITS>::lowest_level(now, due),
+            slow_lowest::<BITS>(now, due),
+            "bits {BITS} now {now} due {due}"
+        );
+    }
+
+    fn ticks() -> impl Strategy<Value = u64> {
+        prop_oneof![
+            any::<u64>(),
+            (0..64u32, -3i64..=3).prop_map(|(bit, off)| (1u64 << bit).wrapping_add_signed(off)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn the_lowest_level_is_what_a_scan_finds(a in ticks(), b in ticks()) {
+            let (now, due) = (a.min(b), a.max(b));
+            check_lowest::<2>(now, due);
+            check_lowest::<3>(now, due);
+            check_lowest::<4>(now, due);
+            check_lowest::<5>(now, due);
+            check_lowest::<6>(now, due);
+        }
+
+        #[test]
+        fn the_distance_is_what_a_walk_finds(bits in 1u128.., slot in 0u32..128) {
+            let walk = (1..=128u32).find(|d| bits >> ((slot + d) % 128) & 1 == 1).unwrap();
+            prop_assert_eq!(Occupancy(bits).distance_after(slot, 128), u64::from(walk));
+        }
+
+        #[test]
+        fn the_distance_is_what_a_walk_finds_in_a_narrow_level(bits in 1u128..256, slot in 0u32..8) {
+            let walk = (1..=8u32).find(|d| bits >> ((slot + d) % 8) & 1 == 1).unwrap();
+            prop_assert_eq!(Occupancy(bits).distance_after(slot, 8), u64::from(walk));
+        }
+
+        #[test]
+        fn a_slot_begins_at_its_alignment_and_at_no_higher_level(due in ticks()) {
+            let level = Geometry::<6>::alignment(due);
+            prop_assert!(Geometry::<6>::is_start(level, due));
+            prop_assert!(level == 10 || !Geometry::<6>::is_start(level + 1, due));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Keys: how a caller names a timer, and why a stale name is harmless.
+
+use core::fmt;
+use core::num::NonZeroU32;
+
+use crate::sync::{AtomicUsize, Ordering};
+
+/// Names one armed timer of one wheel.
+///
+/// A key is plain data: dropping it does nothing, copying it is free, and
+/// `Option<TimerKey>` is no larger than the key itself (16 bytes).
+///
+/// A key stays valid from [`arm`](crate::Wheel::arm) until the timer fires or is
+/// cancelled, through any number of re-arms. After that every operation refuses it, for
+/// ever and in every build: neither a timer that reuses the same storage nor one of
+/// another wheel can be mistaken for it.
+///
+/// ```
+/// use tickwheel::{Tick, Wheel};
+///
+/// let mut wheel = Wheel::new();
+/// let old = wheel.arm(Tick::new(5), "old");
+/// assert_eq!(wheel.cancel(old), Some("old"));
+///
+/// let new = wheel.arm(Tick::new(5), "new"); // takes over the same storage
+/// assert_eq!(wheel.cancel(old), None);
+/// assert!(wheel.contains(new));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimerKey {
+    /// The wheel.
+    wheel: WheelId,
+    /// Where the entry lives.
+    index: u32,
+    /// Which of the timers that live there one after the other.
+    generation: NonZeroU32,
+}
+
+/// Distinguishes the wheels of a process, and the lives of one wheel from
+/// [`clear`](crate::Wheel::clear) to `clear`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct WheelId(usize);
+
+// === impl TimerKey ===
+
+impl TimerKey {
+    #[inline]
+    pub(crate) const fn new(wheel: WheelId, index: u32, generation: NonZeroU32) -> Self {
+        Self { wheel, index, generation }
+    }
+
+    /// The index and generation, if this is a key of `wheel`.
+    #[inline]
+    pub(crate) fn within(self, wheel: WheelId) -> Option<(u32, NonZeroU32)> {
+        (self.wheel == wheel).then_some((self.index, self.generation))
+    }
+}
+
+impl fmt::Debug for TimerKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TimerKey({}.{} of wheel {})", self.index, self.generation, self.wheel.0)
+    }
+}
+
+// === impl WheelId ===
+
+static WHEELS: AtomicUsize = AtomicUsize::new(0);
+
+impl WheelId {
+    /// An id that no other wheel of this process has, or has had.
+    ///
+    /// Unique until the counter wraps: 2^64 wheels, or 2^32 on 32-bit targets.
+    pub(crate) fn next() -> Self {
+        // ORDERING: Relaxed. Only the uniqueness of the returned number matters, which a
+        // read-modify-write gives in any ordering; nothing else is published through it.
+        Self(WHEELS.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_optional_key_is_no_larger_than_a_key() {
+        assert_eq!(size_of::<TimerKey>(), 8 + size_of::<usize>());
+        assert_eq!(size_of::<Option<TimerKey>>(), size_of::<TimerKey>());
+    }
+}

@@ -1,0 +1,22 @@
+//! tickwheel
+#![no_std]
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+mod error;
+mod geometry;
+mod key;
+mod prefetch;
+mod resolution;
+mod sync;
+mod tick;
+mod timestamp;
+mod wheel;
+
+pub use error::{StaleKey, WheelFull};
+pub use key::TimerKey;
+pub use resolution::{Resolution, ResolutionError};
+pub use tick::{Tick, Ticks};
+pub use timestamp::Timestamp;
+pub use wheel::{Drain, Expired, Iter, Progress, Turn, Wheel};

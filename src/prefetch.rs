@@ -1,0 +1,20 @@
+//! A hint to the processor, and the only `unsafe` of the single-owner wheel.
+//!
+//! At a million timers an expiry is one cache miss per entry. A drain knows which
+//! entries come next, so it asks for them a few dozen instructions early. Measured at
+//! a million timers this takes a third to a half off expiry; DESIGN.md has the table.
+
+/// Asks for the cache line at `address`; does nothing where there is no way to ask.
+///
+/// Any address will do, mapped or not: a prefetch reads nothing and cannot fault.
+#[inline(always)]
+pub(crate) fn prefetch<T>(address: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: `prefetcht0` is a hint. It has no architectural effect: it does not access
+    // memory, and an address that is not mapped is ignored. SSE is part of x86-64.
+    unsafe {
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = address;
+}

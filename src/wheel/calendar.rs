@@ -1,0 +1,406 @@
+//! The calendar: which slot a tick belongs to, and when there is work. Knows ticks and
+//! slots, never entries.
+//!
+//! A *lane* is one ring of slots. Every level has a plain lane; every level above the
+//! lowest has a second one for *parked* timers, which are due exactly when their slot
+//! begins and so fire from it without moving down. Beside the lanes there are three
+//! lists: two for what is due at the cursor already, one for what is never due.
+//!
+//! What holds between any two operations:
+//! * What is on a plain slot is due at or after the slot's start. The slot lies ahead of
+//!   the cursor by 1 to `SLOTS - 1` slots. At level 0 the cursor's own slot may be
+//!   occupied too: what is left of it is due.
+//! * What is on a parked slot is due at or after the slot's start, which is ahead of
+//!   the cursor, or at it.
+//! * `wake` is not after the first tick at which there is work, moves ahead of need
+//!   included; 0 while there is work at the cursor.
+
+use alloc::vec::Vec;
+
+use super::store::SlotId;
+use crate::geometry::{Geometry, Occupancy};
+
+/// How many entries move down at a time ahead of need, and what a slot may hold and
+/// still be left to move down all at once.
+///
+/// Large enough for prefetching to pay, small enough not to be seen: 64 moves take one
+/// to three microseconds at a million timers.
+pub(super) const SHARE: u32 = 64;
+
+/// The list of what is held without a deadline.
+pub(super) const NEVER: SlotId = 2;
+const LATE: [SlotId; 2] = [0, 1];
+/// Lists that are not slots of a lane.
+const LISTS: u32 = 3;
+
+/// One ring of slots.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lane {
+    occupied: Occupancy,
+    /// When the next share of the slot after the current one moves down.
+    share_due: u64,
+}
+
+/// How far time has come, and which slots hold something.
+#[derive(Debug)]
+pub(super) struct Calendar<const BITS: u32> {
+    now: u64,
+    wake: u64,
+    /// Bit `i` is set while lane `i` holds something.
+    occupied: u64,
+    /// Lanes up to the highest that was ever used.
+    lanes: Vec<Lane>,
+    /// Which of the two late lists takes what is armed at or before the cursor.
+    /// The other is being fired.
+    accepting: usize,
+}
+
+/// Where a tick is filed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Filing {
+    pub(super) slot: SlotId,
+    lane: u32,
+}
+
+// === impl Filing ===
+
+impl Filing {
+    const NO_LANE: u32 = u32::MAX;
+
+    const fn list(slot: SlotId) -> Self {
+        Self { slot, lane: Self::NO_LANE }
+    }
+}
+
+// === impl Calendar ===
+
+impl<const BITS: u32> Calendar<BITS> {
+    const SLOTS: u32 = Geometry::<BITS>::SLOTS as u32;
+    const LANES: u32 = 2 * Geometry::<BITS>::LEVELS - 1;
+
+    pub(super) fn new(now: u64) -> Self {
+        const { assert!(Self::LANES <= u64::BITS, "one bit per lane") };
+        Self { now, wake: u64::MAX, occupied: 0, lanes: Vec::new(), accepting: 0 }
+    }
+
+    // --- lanes and slots ---
+
+    /// The lane of ordinary timers at `level`. Plain and parked lanes alternate.
+    const fn plain(level: u32) -> u32 {
+        2 * level
+    }
+
+    /// The lane of parked timers at `level`, which is above the lowest.
+    const fn parked(level: u32) -> u32 {
+        2 * level - 1
+    }
+
+    const fn is_plain(lane: u32) -> bool {
+        lane % 2 == 0
+    }
+
+    const fn level_of(lane: u32) -> u32 {
+        lane.div_ceil(2)
+    }
+
+    #[inline]
+    const fn id(lane: u32, slot: u32) -> SlotId {
+        LISTS + lane * Self::SLOTS + slot
+    }
+
+    /// The slot of `lane` that covers `tick`, if it holds anything.
+    #[inline]
+    fn occupied_slot(&self, lane: u32, tick: u64) -> Option<SlotId> {
+        if self.occupied >> lane & 1 == 0 {
+            return None;
+        }
+        let slot = Geometry::<BITS>::slot(Self::level_of(lane), tick);
+        self.lanes[lane as usize].occupied.contains(slot).then_some(Self::id(lane, slot))
+    }
+
+    /// Clears the marks of a slot that has become empty.
+    #[inline(never)]
+    pub(super) fn emptied(&mut self, id: SlotId) {
+        let Some(position) = id.checked_sub(LISTS) else { return };
+        let (lane, slot) = (position / Self::SLOTS, position % Self::SLOTS);
+        let occupied = &mut self.lanes[lane as usize].occupied;
+        occupied.remove(slot);
+        if occupied.is_empty() {
+            self.occupied &= !(1 << lane);
+        }
+    }
+
+    /// To be told of every push that made `filed` 1 or `SHARE + 1`: marks a slot that has
+    /// become occupied, or large enough to move down early.
+    #[inline]
+    pub(super) fn filed(&mut self, filing: Filing, due: u64, filed: u32) {
+        if filed == 1 || filed == SHARE + 1 {
+            self.note(filing.lane, due, filed);
+        }
+    }
+
+    #[inline(never)]
+    fn note(&mut self, lane: u32, due: u64, filed: u32) {
+        if lane == Filing::NO_LANE {
+            return;
+        }
+        if self.lanes.len() <= lane as usize {
+            self.lanes.resize(lane as usize + 1, Lane::default());
+        }
+        let level = Self::level_of(lane);
+        self.lanes[lane as usize].occupied.insert(Geometry::<BITS>::slot(level, due));
+        self.occupied |= 1 << lane;
+        let shift = Geometry::<BITS>::shift(level);
+        let start = due >> shift << shift;
+        let work = if Self::moves_early(lane, filed) {
+            // It opens when the slot before it becomes current, which may be by now.
+            (start - (1 << shift)).max(self.now + 1)
+        } else {
+            start
+        };
+        self.wake = self.wake.min(work);
+    }
+
+    const fn moves_early(lane: u32, crowd: u32) -> bool {
+        lane > 0 && Self::is_plain(lane) && crowd > SHARE
+    }
+
+    // --- filing ---
+
+    /// Where an entry due at `due` belongs. Everything at or before the cursor is late.
+    #[inline]
+    pub(super) fn filing(&mut self, due: u64, tolerant: bool) -> Filing {
+        if due <= self.now {
+            self.wake = 0;
+            return Filing::list(LATE[self.accepting]);
+        }
+        if due == u64::MAX {
+            return Filing::list(NEVER);
+        }
+        let level = Geometry::<BITS>::lowest_level(self.now, due);
+        if tolerant {
+            let aligned = Geometry::<BITS>::alignment(due);
+            if aligned >= level.max(1) {
+                let lane = Self::parked(aligned);
+                return Filing { slot: Self::id(lane, Geometry::<BITS>::slot(aligned, due)), lane };
+            }
+        }
+        let lane = Self::plain(level);
+        Filing { slot: Self::id(lane, Geometry::<BITS>::slot(level, due)), lane }
+    }
+
+    /// Where an entry due at `due` belongs one level below `level`.
+    #[inline]
+    pub(super) const fn below(level: u32, due: u64) -> Filing {
+        let lane = Self::plain(level - 1);
+        Filing { slot: Self::id(lane, Geometry::<BITS>::slot(level - 1, due)), lane }
+    }
+
+    // --- time ---
+
+    #[inline]
+    pub(super) fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Moves the cursor. The caller has dealt with every slot that begins before `tick`.
+    #[inline]
+    pub(super) fn set_now(&mut self, tick: u64) {
+        debug_assert!(tick >= self.now, "the cursor never goes back: {tick} < {}", self.now);
+        self.now = tick;
+    }
+
+    /// If there is nothing to do up to `target`, goes there. A compare and a store.
+    #[inline]
+    pub(super) fn skip_to(&mut self, target: u64) -> bool {
+        let idle = target < self.wake;
+        if idle {
+            self.now = self.now.max(target);
+        }
+        idle
+    }
+
+    /// Says that there is work at the cursor.
+    #[inline]
+    pub(super) fn stay_awake(&mut self) {
+        self.wake = 0;
+    }
+
+    /// Says that there is no work before `tick`, and goes to `target`, which is earlier.
+    #[inline]
+    pub(super) fn sleep_until(&mut self, tick: u64, target: u64) {
+        self.wake = tick;
+        self.now = self.now.max(target);
+    }
+
+    /// Whether there may be work at the cursor.
+    #[inline]
+    pub(super) fn is_awake(&self) -> bool {
+        self.wake == 0
+    }
+
+    // --- what is due at the cursor ---
+
+    /// The list of what was armed at or before the cursor, and the one that is being fired.
+    #[inline]
+    pub(super) fn late(&self) -> (SlotId, SlotId) {
+        (LATE[self.accepting], LATE[1 - self.accepting])
+    }
+
+    /// Exchanges the two late lists.
+    pub(super) fn swap_late(&mut self) {
+        self.accepting = 1 - self.accepting;
+    }
+
+    /// The slot that begins at the cursor and holds something.
+    #[inline]
+    pub(super) fn due_slot(&self) -> Option<SlotId> {
+        let plain = self.occupied_slot(Self::plain(0), self.now);
+        if plain.is_some() || self.occupied & Self::PARKED == 0 {
+            return plain;
+        }
+        self.due_parked()
+    }
+
+    #[inline(never)]
+    fn due_parked(&self) -> Option<SlotId> {
+        (1..=Geometry::<BITS>::alignment(self.now))
+            .find_map(|level| self.occupied_slot(Self::parked(level), self.now))
+    }
+
+    /// The plain slot of `level` that begins at `tick`, if it holds anything.
+    #[inline]
+    pub(super) fn slot_beginning(&self, level: u32, tick: u64) -> Option<SlotId> {
+        self.occupied_slot(Self::plain(level), tick)
+    }
+
+    // --- what comes next ---
+
+    /// Odd bits: the parked lanes.
+    const PARKED: u64 = u64::MAX / 3 * 2;
+
+    /// The first tick ahead at which a slot begins that holds something.
+    #[inline]
+    pub(super) fn next_start(&self) -> Option<u64> {
+        self.earliest(|_, _, start| start)
+    }
+
+    /// The first tick ahead at which there is work: a slot begins, or a share moves down.
+    #[inline]
+    pub(super) fn next_work(&self, crowd: impl Fn(SlotId) -> u32) -> Option<u64> {
+        self.earliest(|lane, distance, start| {
+            let level = Self::level_of(lane);
+            let id = Self::id(lane, Geometry::<BITS>::slot(level, start));
+            if !Self::moves_early(lane, crowd(id)) {
+                start
+            } else if distance == 1 {
+                self.lanes[lane as usize].share_due.max(self.now + 1)
+            } else {
+                start - (1 << Geometry::<BITS>::shift(level))
+            }
+        })
+    }
+
+    /// The least `of(lane, slots ahead, start)` over the next occupied slot of every lane.
+    #[inline]
+    fn earliest(&self, of: impl Fn(u32, u64, u64) -> u64) -> Option<u64> {
+        let mut earliest = None;
+        let mut lanes = self.occupied;
+        while lanes != 0 {
+            let lane = lanes.trailing_zeros();
+            lanes &= lanes - 1;
+            let shift = Geometry::<BITS>::shift(Self::level_of(lane));
+            let current = self.now >> shift;
+            let slot = (current & (Geometry::<BITS>::SLOTS - 1)) as u32;
+            let distance = self.lanes[lane as usize].occupied.distance_after(slot, Geometry::<BITS>::SLOTS);
+            let tick = of(lane, distance, (current + distance) << shift);
+            earliest = Some(earliest.map_or(tick, |other: u64| other.min(tick)));
+        }
+        earliest
+    }
+
+    // --- moving down ahead of need ---
+
+    /// The slot of `level` whose next share is due to move down now: which, when it
+    /// begins, and how many entries.
+    #[inline]
+    pub(super) fn share(&mut self, level: u32, crowd: impl Fn(SlotId) -> u32) -> Option<(SlotId, u64, u32)> {
+        let shift = Geometry::<BITS>::shift(level);
+        let start = ((self.now >> shift) + 1) << shift;
+        let id = self.occupied_slot(Self::plain(level), start)?;
+        let crowd = crowd(id);
+        let lane = &mut self.lanes[Self::plain(level) as usize];
+        if crowd <= SHARE || lane.share_due > self.now {
+            return None;
+        }
+        let left = start - self.now;
+        let pace = left.saturating_mul(u64::from(SHARE)) / u64::from(crowd);
+        lane.share_due = self.now + pace.max(1);
+        Some((id, start, SHARE.max(u64::from(crowd).div_ceil(left) as u32)))
+    }
+
+    /// Levels above the lowest whose plain lane holds something, the highest first.
+    #[inline]
+    pub(super) fn coarse_levels(&self) -> impl Iterator<Item = u32> + use<BITS> {
+        let mut lanes = self.occupied & !Self::PARKED & !1;
+        core::iter::from_fn(move || {
+            let lane = lanes.checked_ilog2()?;
+            lanes &= !(1 << lane);
+            Some(Self::level_of(lane))
+        })
+    }
+
+    /// Forgets everything but the time.
+    pub(super) fn clear(&mut self) {
+        *self = Self::new(self.now);
+    }
+
+    /// Asserts what this file promises about slots, given whether each is empty, and
+    /// calls `each(slot, where)` for all of them; see [`super::check`].
+    pub(super) fn check(&self, is_empty: impl Fn(SlotId) -> bool, mut each: impl FnMut(SlotId, Filed)) {
+        let mut work = u64::MAX;
+        for list in LATE {
+            if !is_empty(list) {
+                work = 0;
+            }
+            each(list, Filed::Late);
+        }
+        each(NEVER, Filed::Never);
+        for lane in 0..Self::LANES {
+            let level = Self::level_of(lane);
+            let (shift, current) = (Geometry::<BITS>::shift(level), self.now >> Geometry::<BITS>::shift(level));
+            let occupied = self.lanes.get(lane as usize).map_or(Occupancy::default(), |lane| lane.occupied);
+            assert_eq!(self.occupied >> lane & 1 == 0, occupied.is_empty(), "lane {lane}: wrong mark");
+            for slot in 0..Self::SLOTS {
+                let id = Self::id(lane, slot);
+                assert_eq!(occupied.contains(slot), !is_empty(id), "lane {lane} slot {slot}: wrong mark");
+                if is_empty(id) {
+                    continue;
+                }
+                let distance = u64::from(slot).wrapping_sub(current) & (Geometry::<BITS>::SLOTS - 1);
+                let start = (current + distance) << shift;
+                if lane == 0 || !Self::is_plain(lane) {
+                    assert!(start >= self.now, "lane {lane} slot {slot} begins at {start}, before {}", self.now);
+                } else {
+                    assert_ne!(distance, 0, "lane {lane}: the current slot is occupied");
+                }
+                work = work.min(if start == self.now { 0 } else { start });
+                each(id, if Self::is_plain(lane) { Filed::From(start) } else { Filed::Parked(start) });
+            }
+        }
+        assert!(self.wake <= work, "there is work at {work}, but the wheel sleeps until {}", self.wake);
+    }
+}
+
+/// What [`Calendar::check`] knows of a slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Filed {
+    /// The list of what is due at the cursor.
+    Late,
+    /// The list of what is never due.
+    Never,
+    /// A slot that begins at this tick.
+    From(u64),
+    /// A slot of parked timers that begins at this tick.
+    Parked(u64),
+}
