@@ -68,7 +68,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         if self.is_empty() {
             // No key is valid, so none has to stay so.
             self.forget_all();
-            self.store = Store::new();
+            self.store = Store::new(Self::SMALL);
         }
         self.flush();
         let entries = self.store.shrink_to_fit();

@@ -20,13 +20,6 @@ use alloc::vec::Vec;
 use super::store::SlotId;
 use crate::geometry::{Geometry, Occupancy};
 
-/// How many entries move down at a time ahead of need, and what a slot may hold and
-/// still be left to move down all at once.
-///
-/// Large enough for prefetching to pay, small enough not to be seen: 64 moves take one
-/// to three microseconds at a million timers.
-pub(super) const SHARE: u32 = 64;
-
 /// The list of what is held without a deadline.
 pub(super) const NEVER: SlotId = 2;
 const LATE: [SlotId; 2] = [0, 1];
@@ -77,6 +70,13 @@ impl Filing {
 impl<const BITS: u32> Calendar<BITS> {
     const SLOTS: u32 = Geometry::<BITS>::SLOTS as u32;
     const LANES: u32 = 2 * Geometry::<BITS>::LEVELS - 1;
+
+    /// How many entries move down at a time ahead of need, and what a slot may hold and
+    /// still be left to move down all at once.
+    ///
+    /// 64 in a wheel of the usual geometry: enough for prefetching to pay, and too few to
+    /// be seen, taking one to three microseconds at a million timers.
+    const SHARE: u32 = 1 << BITS;
 
     pub(super) fn new(now: u64) -> Self {
         const { assert!(Self::LANES <= u64::BITS, "one bit per lane") };
@@ -130,11 +130,11 @@ impl<const BITS: u32> Calendar<BITS> {
         }
     }
 
-    /// To be told of every push that made `filed` 1 or `SHARE + 1`: marks a slot that has
+    /// To be told of every push that made `filed` 1 or [`SHARE`](Self::SHARE)` + 1`: marks a slot that has
     /// become occupied, or large enough to move down early.
     #[inline]
     pub(super) fn filed(&mut self, filing: Filing, due: u64, filed: u32) {
-        if filed == 1 || filed == SHARE + 1 {
+        if filed == 1 || filed == Self::SHARE + 1 {
             self.note(filing.lane, due, filed);
         }
     }
@@ -162,7 +162,7 @@ impl<const BITS: u32> Calendar<BITS> {
     }
 
     const fn moves_early(lane: u32, crowd: u32) -> bool {
-        lane > 0 && Self::is_plain(lane) && crowd > SHARE
+        lane > 0 && Self::is_plain(lane) && crowd > Self::SHARE
     }
 
     // --- filing ---
@@ -170,12 +170,12 @@ impl<const BITS: u32> Calendar<BITS> {
     /// Where an entry due at `due` belongs. Everything at or before the cursor is late.
     #[inline]
     pub(super) fn filing(&mut self, due: u64, tolerant: bool) -> Filing {
+        if due == u64::MAX {
+            return Filing::list(NEVER);
+        }
         if due <= self.now {
             self.wake = 0;
             return Filing::list(LATE[self.accepting]);
-        }
-        if due == u64::MAX {
-            return Filing::list(NEVER);
         }
         let level = Geometry::<BITS>::lowest_level(self.now, due);
         if tolerant {
@@ -226,7 +226,7 @@ impl<const BITS: u32> Calendar<BITS> {
         self.wake = 0;
     }
 
-    /// Says that there is no work before `tick`, and goes to `target`, which is earlier.
+    /// Goes to `target`, up to which nothing is left to do, and says when there is work again.
     #[inline]
     pub(super) fn sleep_until(&mut self, tick: u64, target: u64) {
         self.wake = tick;
@@ -330,13 +330,13 @@ impl<const BITS: u32> Calendar<BITS> {
         let id = self.occupied_slot(Self::plain(level), start)?;
         let crowd = crowd(id);
         let lane = &mut self.lanes[Self::plain(level) as usize];
-        if crowd <= SHARE || lane.share_due > self.now {
+        if crowd <= Self::SHARE || lane.share_due > self.now {
             return None;
         }
         let left = start - self.now;
-        let pace = left.saturating_mul(u64::from(SHARE)) / u64::from(crowd);
+        let pace = left.saturating_mul(u64::from(Self::SHARE)) / u64::from(crowd);
         lane.share_due = self.now + pace.max(1);
-        Some((id, start, SHARE.max(u64::from(crowd).div_ceil(left) as u32)))
+        Some((id, start, Self::SHARE.max(u64::from(crowd).div_ceil(left) as u32)))
     }
 
     /// Levels above the lowest whose plain lane holds something, the highest first.

@@ -21,7 +21,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
             },
         );
         let mut earliest = u64::MAX;
-        self.store.check(usize::from(self.fired.is_some()), |slot, index, entry| {
+        self.store.check(self.fired, |slot, index, entry| {
             let due = entry.due;
             if entry.value().is_none() {
                 return; // leaving

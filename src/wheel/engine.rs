@@ -136,9 +136,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// The next timer due by `now`, or `None`: then time has moved to `now`.
     ///
     /// The same engine as [`advance`](Self::advance), one timer at a time, with the whole
-    /// wheel at hand between calls. Call it until it returns `None`: calls up to then, or
-    /// up to one with a later `now`, are one turn, and what is armed meanwhile for the
-    /// wheel's [`now`](Self::now) or before waits for the next turn. So this loop ends:
+    /// wheel at hand between calls. Call it until it returns `None`: calls with the same
+    /// `now` up to then are one turn, and what is armed meanwhile for the wheel's
+    /// [`now`](Self::now) or before waits for the next turn. So this loop ends:
     ///
     /// ```
     /// use tickwheel::{Tick, Wheel};
@@ -162,7 +162,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     }
 
     fn poll_due(&mut self, now: Tick) -> Option<Expired<T>> {
-        if self.turn.is_none_or(|target| now > target) {
+        if self.turn != Some(now) {
             self.open_turn();
             self.turn = Some(now);
         }
@@ -260,7 +260,10 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
             }
             let work = self.calendar.next_work(|slot| self.store.crowd(slot)).unwrap_or(u64::MAX);
             if work > target || work == u64::MAX {
-                self.calendar.sleep_until(work, target);
+                // What was armed at or before the cursor meanwhile is for the next turn.
+                let (accepting, _) = self.calendar.late();
+                let wake = if self.store.is_empty(accepting) { work } else { 0 };
+                self.calendar.sleep_until(wake, target);
                 return Step::Done;
             }
             self.calendar.set_now(work - 1);

@@ -111,6 +111,9 @@ impl<T> Wheel<T> {
 }
 
 impl<T, const BITS: u32> Wheel<T, BITS> {
+    /// Timers that the processor's caches hold in any case: 4096 at the usual geometry.
+    const SMALL: usize = 1 << (2 * BITS);
+
     /// A wheel whose time begins at `now`.
     ///
     /// ```
@@ -124,7 +127,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     pub fn starting_at(now: Tick) -> Self {
         Self {
             id: WheelId::next(),
-            store: Store::new(),
+            store: Store::new(Self::SMALL),
             calendar: Calendar::new(now.get()),
             tolerances: Vec::new(),
             fired: None,
@@ -374,6 +377,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         // Filed no later than before, on a slot still to come: the wheel finds the new tick
         // when it gets there. Not so what is never met, nor what is late already.
         if due < was || due == u64::MAX || was <= self.calendar.now() {
+            self.store.recount(was, due);
             let emptied = self.store.unlink(index);
             self.emptied(emptied);
             self.file(index, due, tolerant);
@@ -453,13 +457,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     #[inline]
     #[must_use]
     pub fn next_deadline(&self) -> Option<Tick> {
-        if self.is_empty() {
-            return None;
-        }
-        if self.is_due() {
-            return Some(self.now());
-        }
-        self.calendar.next_start().map(Tick::new)
+        self.next(Calendar::next_start)
     }
 
     /// A tick before which there is no work: like [`next_deadline`](Self::next_deadline),
@@ -483,18 +481,23 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// ```
     #[must_use]
     pub fn next_work(&self) -> Option<Tick> {
-        if self.is_due() {
-            return Some(self.now());
-        }
-        self.calendar.next_work(|slot| self.store.crowd(slot)).map(Tick::new)
+        self.next(|calendar| calendar.next_work(|slot| self.store.crowd(slot)))
     }
 
-    /// Whether anything waits that is due at the cursor.
+    /// Now if anything is due; else what `ahead` finds, if there is anything to wait for.
     #[inline]
-    fn is_due(&self) -> bool {
-        let (accepting, firing) = self.calendar.late();
-        self.calendar.is_awake()
-            && !(self.calendar.due_slot().is_none() && self.store.is_empty(accepting) && self.store.is_empty(firing))
+    fn next(&self, ahead: impl FnOnce(&Calendar<BITS>) -> Option<u64>) -> Option<Tick> {
+        if self.store.dated() == 0 {
+            return None;
+        }
+        if self.calendar.is_awake() {
+            let (accepting, firing) = self.calendar.late();
+            let slot = self.calendar.due_slot();
+            if slot.is_some() || !self.store.is_empty(accepting) || !self.store.is_empty(firing) {
+                return Some(self.now());
+            }
+        }
+        ahead(&self.calendar).map(Tick::new)
     }
 }
 

@@ -33,8 +33,8 @@ pub(super) type Index = u32;
 /// How far ahead of a drain the entries are prefetched.
 const AHEAD: usize = 8;
 
-/// Cancelled entries that may be on a list still: the slack of a wheel's memory.
-pub(super) const LEAVING: usize = 8;
+/// Cancelled entries that may be on a list still: the slack of a large wheel's memory.
+const LEAVING: usize = 8;
 
 /// No entry.
 const NO_INDEX: Index = u32::MAX;
@@ -85,6 +85,8 @@ pub(super) struct Store<T> {
     entries: Vec<Entry<T>>,
     /// Grows up to the highest slot that was ever used.
     heads: Vec<Head>,
+    /// Up to so many entries the caches hold them all, and a cancelled one is unlinked at once.
+    small: usize,
     /// Entries to be used again, the last one first.
     free: Vec<Index>,
     /// Entries to be unlinked and freed, in a ring.
@@ -93,6 +95,8 @@ pub(super) struct Store<T> {
     cancelled: usize,
     /// Entries with a value.
     len: usize,
+    /// Those among them that are never due.
+    nevers: usize,
     /// Generations below this may have been used by entries that were given back.
     floor: NonZeroU32,
 }
@@ -160,14 +164,31 @@ impl Head {
 // === impl Store: entries ===
 
 impl<T> Store<T> {
-    pub(super) const fn new() -> Self {
-        Self { entries: Vec::new(), heads: Vec::new(), free: Vec::new(), leaving: [NO_INDEX; LEAVING], cancelled: 0, len: 0, floor: NonZeroU32::MIN }
+    /// An empty store. Of up to `small` entries, cancelled ones are unlinked at once.
+    pub(super) const fn new(small: usize) -> Self {
+        Self {
+            entries: Vec::new(),
+            heads: Vec::new(),
+            small,
+            free: Vec::new(),
+            leaving: [NO_INDEX; LEAVING],
+            cancelled: 0,
+            len: 0,
+            nevers: 0,
+            floor: NonZeroU32::MIN,
+        }
     }
 
     /// Entries with a value.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Entries with a value that are due some time.
+    #[inline]
+    pub(super) fn dated(&self) -> usize {
+        self.len - self.nevers
     }
 
     /// The entry that [`insert`](Self::insert) will use next, made if there is none.
@@ -201,7 +222,7 @@ impl<T> Store<T> {
         (entry.due, entry.next, entry.prev, entry.hint) = (due, Link::head(slot), last, hint);
         entry.value = Some(value);
         let generation = entry.generation;
-        self.len += 1;
+        self.count(due);
         self.set_next(last, Link::entry(index));
         (index, generation, filed)
     }
@@ -212,7 +233,20 @@ impl<T> Store<T> {
         debug_assert!(entry.value.is_none(), "entry {index} holds a timer already");
         entry.value = Some(value);
         entry.due = due;
+        self.count(due);
+    }
+
+    #[inline]
+    fn count(&mut self, due: u64) {
         self.len += 1;
+        self.nevers += usize::from(due == u64::MAX);
+    }
+
+    /// Notes that an armed entry which was due at `was` is now due at `due`.
+    #[inline]
+    pub(super) fn recount(&mut self, was: u64, due: u64) {
+        self.nevers += usize::from(due == u64::MAX);
+        self.nevers -= usize::from(was == u64::MAX);
     }
 
     /// The armed entry with this index and generation.
@@ -240,10 +274,12 @@ impl<T> Store<T> {
             return None;
         }
         let value = entry.value.take()?;
-        self.len -= 1;
         let (next, prev) = (entry.next, entry.prev);
-        let leaver = if next == prev {
-            index // alone: no neighbour to wait for
+        self.len -= 1;
+        self.nevers -= usize::from(entry.due == u64::MAX);
+        // Alone on its list, there is no neighbour to wait for.
+        let leaver = if next == prev || self.entries.len() <= self.small {
+            index
         } else {
             self.ask(next);
             self.ask(prev);
@@ -524,7 +560,7 @@ impl<T> Store<T> {
         }
         self.free.clear();
         self.leaving = [NO_INDEX; LEAVING];
-        (self.len, self.floor) = (0, NonZeroU32::MIN);
+        (self.len, self.nevers, self.floor) = (0, 0, NonZeroU32::MIN);
         core::mem::take(&mut self.entries)
     }
 
@@ -543,9 +579,9 @@ impl<T> Store<T> {
 }
 
 impl<T> Store<T> {
-    /// Walks every list and asserts what this file promises, given how many entries are
-    /// kept; calls `each(slot, index, entry)` for every entry on a list. See [`super::check`].
-    pub(super) fn check(&self, kept: usize, mut each: impl FnMut(SlotId, Index, &Entry<T>)) {
+    /// Walks every list and asserts what this file promises, given which entry is kept;
+    /// calls `each(slot, index, entry)` for every entry on a list. See [`super::check`].
+    pub(super) fn check(&self, kept: Option<Index>, mut each: impl FnMut(SlotId, Index, &Entry<T>)) {
         let mut listed = 0;
         for (slot, head) in self.heads.iter().enumerate() {
             let (mut before, mut at, mut len) = (Link::head(slot as SlotId), head.first, 0);
@@ -567,6 +603,8 @@ impl<T> Store<T> {
         assert_eq!(listed, self.len, "{listed} armed entries on lists, {} counted", self.len);
         let values = self.entries.iter().filter(|entry| entry.value.is_some()).count();
         assert_eq!(values, self.len, "{values} entries with a value, {} counted", self.len);
+        let nevers = self.entries.iter().filter(|entry| entry.value.is_some() && entry.due == u64::MAX).count();
+        assert_eq!(nevers, self.nevers, "{nevers} entries are never due, {} counted", self.nevers);
 
         for index in &self.free {
             let entry = &self.entries[*index as usize];
@@ -574,7 +612,12 @@ impl<T> Store<T> {
             assert_eq!(entry.next, Link::NONE, "free entry {index} is on a list");
         }
         let leaving = self.leaving.iter().filter(|index| **index != NO_INDEX).count();
-        let used_up = self.entries.iter().filter(|entry| entry.value.is_none() && entry.generation == NonZeroU32::MAX);
+        let used_up = self.entries.iter().enumerate().filter(|(index, entry)| {
+            let index = *index as Index;
+            let unused = entry.value.is_none() && entry.generation == NonZeroU32::MAX;
+            unused && kept != Some(index) && !self.leaving.contains(&index) && !self.free.contains(&index)
+        });
+        let kept = usize::from(kept.is_some());
         let accounted = self.len + self.free.len() + leaving + kept + used_up.count();
         assert_eq!(accounted, self.entries.len(), "entries lost, or counted twice");
     }
