@@ -9,8 +9,20 @@
 //! The idea of the hierarchy is Varghese & Lauck's ("Hashed and Hierarchical Timing
 //! Wheels", SOSP 1987, scheme 7); the overlap is ours.
 
+use core::num::NonZeroU64;
+
 /// Geometry of a wheel with `BITS` bits per level, from 2 to 6.
 pub(crate) struct Geometry<const BITS: u32>;
+
+/// A level, and what it takes to tell whether it reaches far enough.
+#[derive(Clone, Copy)]
+struct Reach {
+    level: u32,
+    /// Mask of the ticks within one slot.
+    within: u64,
+    /// Ticks that all slots together span, saturating.
+    window: u64,
+}
 
 /// One bit per slot of a level: set while the slot holds something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,36 +52,32 @@ impl<const BITS: u32> Geometry<BITS> {
         ((tick >> Self::shift(level)) & (Self::SLOTS - 1)) as u32
     }
 
-    /// Whether a slot of `level` begins at `tick`.
-    #[inline]
-    pub(crate) const fn is_start(level: u32, tick: u64) -> bool {
-        tick & ((1 << Self::shift(level)) - 1) == 0
-    }
-
-    /// The lowest level whose window of [`SLOTS`](Self::SLOTS) slots, seen from `now`, reaches `due`.
+    /// The lowest level whose window of [`SLOTS`](Self::SLOTS) slots, seen from `now`, reaches
+    /// the tick `ahead` ticks later.
     ///
-    /// Needs `due >= now`. Being the *lowest* is what keeps direct arms out of the
-    /// coarse slot that is being emptied.
+    /// Being the *lowest* is what keeps direct arms out of the coarse slot that is being
+    /// emptied.
     #[inline]
-    pub(crate) const fn lowest_level(now: u64, due: u64) -> u32 {
-        let delta = due - now;
-        // The level that would do if `now` stood at the start of a slot ...
-        let level = Self::LEVEL_OF[(delta | 1).leading_zeros() as usize & 63] as u32;
-        // ... and one more if the part of the slot already spent pushes `due` out.
-        let spent = now & ((1 << Self::shift(level)) - 1);
-        level + ((delta + spent) >> Self::shift(level) >= Self::SLOTS) as u32
+    pub(crate) const fn lowest_level(now: u64, ahead: NonZeroU64) -> u32 {
+        // The level that would do if `now` stood at the start of a slot, and one more if the
+        // part of the slot already spent pushes the tick out of reach.
+        let reach = &Self::REACH[ahead.ilog2() as usize];
+        reach.level + (ahead.get() + (now & reach.within) >= reach.window) as u32
     }
 
-    /// By leading zeros of a distance: the lowest level whose slots, `SLOTS` of them, span it.
-    const LEVEL_OF: [u8; 64] = {
-        let mut levels = [0; 64];
-        let mut zeros = 0;
-        while zeros < 64 {
-            let bits = u64::BITS - zeros;
-            levels[zeros as usize] = bits.saturating_sub(BITS + 1).div_ceil(BITS) as u8;
-            zeros += 1;
+    /// By the binary logarithm of a distance: the lowest level whose window spans it.
+    const REACH: [Reach; u64::BITS as usize] = {
+        let mut reach = [Reach { level: 0, within: 0, window: 0 }; u64::BITS as usize];
+        let mut log = 0;
+        while log < u64::BITS {
+            let level = log.saturating_sub(BITS).div_ceil(BITS);
+            let within = (1 << Self::shift(level)) - 1;
+            let window = Self::SLOTS as u128 * (within as u128 + 1);
+            let window = if window > u64::MAX as u128 { u64::MAX } else { window as u64 };
+            reach[log as usize] = Reach { level, within, window };
+            log += 1;
         }
-        levels
+        reach
     };
 
     /// The highest level at which a slot begins exactly at `due` (0 for most ticks).
@@ -135,8 +143,9 @@ mod tests {
     }
 
     fn check_lowest<const BITS: u32>(now: u64, due: u64) {
+        let Some(ahead) = NonZeroU64::new(due - now) else { return };
         assert_eq!(
-            Geometry::<BITS>::lowest_level(now, due),
+            Geometry::<BITS>::lowest_level(now, ahead),
             slow_lowest::<BITS>(now, due),
             "bits {BITS} now {now} due {due}"
         );
@@ -175,8 +184,9 @@ mod tests {
         #[test]
         fn a_slot_begins_at_its_alignment_and_at_no_higher_level(due in ticks()) {
             let level = Geometry::<6>::alignment(due);
-            prop_assert!(Geometry::<6>::is_start(level, due));
-            prop_assert!(level == 10 || !Geometry::<6>::is_start(level + 1, due));
+            let begins = |level| due & ((1 << Geometry::<6>::shift(level)) - 1) == 0;
+            prop_assert!(begins(level), "no slot of level {level} begins at {due}");
+            prop_assert!(level == 10 || !begins(level + 1), "a slot of level {} begins at {due} too", level + 1);
         }
     }
 }

@@ -4,6 +4,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+mod clock;
 mod error;
 mod geometry;
 mod key;
@@ -14,6 +15,13 @@ mod tick;
 mod timestamp;
 mod wheel;
 
+pub use clock::Clock;
+#[cfg(feature = "boot-clock")]
+pub use clock::BootClock;
+#[cfg(target_has_atomic = "64")]
+pub use clock::ManualClock;
+#[cfg(feature = "std")]
+pub use clock::{MonotonicClock, WallAnchor};
 pub use error::{StaleKey, WheelFull};
 pub use key::TimerKey;
 pub use resolution::{Resolution, ResolutionError};

@@ -3,8 +3,9 @@
 //!
 //! A *lane* is one ring of slots. Every level has a plain lane; every level above the
 //! lowest has a second one for *parked* timers, which are due exactly when their slot
-//! begins and so fire from it without moving down. Beside the lanes there are three
-//! lists: two for what is due at the cursor already, one for what is never due.
+//! begins and so fire from it without moving down. In the place of the parked lane of
+//! level 0 there are three lists: two for what is due at the cursor already, one for what
+//! is never due.
 //!
 //! What holds between any two operations:
 //! * What is on a plain slot is due at or after the slot's start. The slot lies ahead of
@@ -16,15 +17,10 @@
 //!   included; 0 while there is work at the cursor.
 
 use alloc::vec::Vec;
+use core::num::NonZeroU64;
 
 use super::store::SlotId;
 use crate::geometry::{Geometry, Occupancy};
-
-/// The list of what is held without a deadline.
-pub(super) const NEVER: SlotId = 2;
-const LATE: [SlotId; 2] = [0, 1];
-/// Lists that are not slots of a lane.
-const LISTS: u32 = 3;
 
 /// One ring of slots.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +42,8 @@ pub(super) struct Calendar<const BITS: u32> {
     /// Which of the two late lists takes what is armed at or before the cursor.
     /// The other is being fired.
     accepting: usize,
+    /// How many are held without a deadline.
+    nevers: usize,
 }
 
 /// Where a tick is filed.
@@ -55,21 +53,18 @@ pub(super) struct Filing {
     lane: u32,
 }
 
-// === impl Filing ===
-
-impl Filing {
-    const NO_LANE: u32 = u32::MAX;
-
-    const fn list(slot: SlotId) -> Self {
-        Self { slot, lane: Self::NO_LANE }
-    }
-}
-
 // === impl Calendar ===
 
 impl<const BITS: u32> Calendar<BITS> {
     const SLOTS: u32 = Geometry::<BITS>::SLOTS as u32;
-    const LANES: u32 = 2 * Geometry::<BITS>::LEVELS - 1;
+    const LANES: u32 = 2 * Geometry::<BITS>::LEVELS;
+
+    /// The lane whose first slots are lists.
+    const LISTS: u32 = Self::parked(0);
+    /// What is due at the cursor.
+    const LATE: [SlotId; 2] = [Self::id(Self::LISTS, 0), Self::id(Self::LISTS, 1)];
+    /// What is held without a deadline.
+    const NEVER: SlotId = Self::id(Self::LISTS, 2);
 
     /// How many entries move down at a time ahead of need, and what a slot may hold and
     /// still be left to move down all at once.
@@ -80,7 +75,7 @@ impl<const BITS: u32> Calendar<BITS> {
 
     pub(super) fn new(now: u64) -> Self {
         const { assert!(Self::LANES <= u64::BITS, "one bit per lane") };
-        Self { now, wake: u64::MAX, occupied: 0, lanes: Vec::new(), accepting: 0 }
+        Self { now, wake: u64::MAX, occupied: 0, lanes: Vec::new(), accepting: 0, nevers: 0 }
     }
 
     // --- lanes and slots ---
@@ -90,9 +85,9 @@ impl<const BITS: u32> Calendar<BITS> {
         2 * level
     }
 
-    /// The lane of parked timers at `level`, which is above the lowest.
+    /// The lane of parked timers at `level`.
     const fn parked(level: u32) -> u32 {
-        2 * level - 1
+        2 * level + 1
     }
 
     const fn is_plain(lane: u32) -> bool {
@@ -100,12 +95,12 @@ impl<const BITS: u32> Calendar<BITS> {
     }
 
     const fn level_of(lane: u32) -> u32 {
-        lane.div_ceil(2)
+        lane / 2
     }
 
     #[inline]
     const fn id(lane: u32, slot: u32) -> SlotId {
-        LISTS + lane * Self::SLOTS + slot
+        lane * Self::SLOTS + slot
     }
 
     /// The slot of `lane` that covers `tick`, if it holds anything.
@@ -121,8 +116,10 @@ impl<const BITS: u32> Calendar<BITS> {
     /// Clears the marks of a slot that has become empty.
     #[inline(never)]
     pub(super) fn emptied(&mut self, id: SlotId) {
-        let Some(position) = id.checked_sub(LISTS) else { return };
-        let (lane, slot) = (position / Self::SLOTS, position % Self::SLOTS);
+        let (lane, slot) = (id / Self::SLOTS, id % Self::SLOTS);
+        if lane == Self::LISTS {
+            return;
+        }
         let occupied = &mut self.lanes[lane as usize].occupied;
         occupied.remove(slot);
         if occupied.is_empty() {
@@ -133,15 +130,15 @@ impl<const BITS: u32> Calendar<BITS> {
     /// To be told of every push that made `filed` 1 or [`SHARE`](Self::SHARE)` + 1`: marks a slot that has
     /// become occupied, or large enough to move down early.
     #[inline]
-    pub(super) fn filed(&mut self, filing: Filing, due: u64, filed: u32) {
-        if filed == 1 || filed == Self::SHARE + 1 {
-            self.note(filing.lane, due, filed);
+    pub(super) fn filed(&mut self, filing: Filing, due: u64, filed: u64) {
+        if filed == 1 || filed == u64::from(Self::SHARE) + 1 {
+            self.note(filing.lane, due, filed as u32);
         }
     }
 
     #[inline(never)]
     fn note(&mut self, lane: u32, due: u64, filed: u32) {
-        if lane == Filing::NO_LANE {
+        if lane == Self::LISTS {
             return;
         }
         if self.lanes.len() <= lane as usize {
@@ -171,13 +168,14 @@ impl<const BITS: u32> Calendar<BITS> {
     #[inline]
     pub(super) fn filing(&mut self, due: u64, tolerant: bool) -> Filing {
         if due == u64::MAX {
-            return Filing::list(NEVER);
+            self.nevers += 1;
+            return Filing { slot: Self::NEVER, lane: Self::LISTS };
         }
-        if due <= self.now {
+        let Some(ahead) = due.checked_sub(self.now).and_then(NonZeroU64::new) else {
             self.wake = 0;
-            return Filing::list(LATE[self.accepting]);
-        }
-        let level = Geometry::<BITS>::lowest_level(self.now, due);
+            return Filing { slot: Self::LATE[self.accepting], lane: Self::LISTS };
+        };
+        let level = Geometry::<BITS>::lowest_level(self.now, ahead);
         if tolerant {
             let aligned = Geometry::<BITS>::alignment(due);
             if aligned >= level.max(1) {
@@ -187,6 +185,18 @@ impl<const BITS: u32> Calendar<BITS> {
         }
         let lane = Self::plain(level);
         Filing { slot: Self::id(lane, Geometry::<BITS>::slot(level, due)), lane }
+    }
+
+    /// To be told when what was filed as never due is filed so no longer.
+    #[inline]
+    pub(super) fn unfiled_never(&mut self) {
+        self.nevers -= 1;
+    }
+
+    /// How many are held without a deadline.
+    #[inline]
+    pub(super) fn nevers(&self) -> usize {
+        self.nevers
     }
 
     /// Where an entry due at `due` belongs one level below `level`.
@@ -244,7 +254,7 @@ impl<const BITS: u32> Calendar<BITS> {
     /// The list of what was armed at or before the cursor, and the one that is being fired.
     #[inline]
     pub(super) fn late(&self) -> (SlotId, SlotId) {
-        (LATE[self.accepting], LATE[1 - self.accepting])
+        (Self::LATE[self.accepting], Self::LATE[1 - self.accepting])
     }
 
     /// Exchanges the two late lists.
@@ -359,14 +369,14 @@ impl<const BITS: u32> Calendar<BITS> {
     /// calls `each(slot, where)` for all of them; see [`super::check`].
     pub(super) fn check(&self, is_empty: impl Fn(SlotId) -> bool, mut each: impl FnMut(SlotId, Filed)) {
         let mut work = u64::MAX;
-        for list in LATE {
+        for list in Self::LATE {
             if !is_empty(list) {
                 work = 0;
             }
             each(list, Filed::Late);
         }
-        each(NEVER, Filed::Never);
-        for lane in 0..Self::LANES {
+        each(Self::NEVER, Filed::Never);
+        for lane in (0..Self::LANES).filter(|lane| *lane != Self::LISTS) {
             let level = Self::level_of(lane);
             let (shift, current) = (Geometry::<BITS>::shift(level), self.now >> Geometry::<BITS>::shift(level));
             let occupied = self.lanes.get(lane as usize).map_or(Occupancy::default(), |lane| lane.occupied);

@@ -20,7 +20,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
                 places[at] = Some(filed);
             },
         );
-        let mut earliest = u64::MAX;
+        let (mut earliest, mut nevers) = (u64::MAX, 0);
         self.store.check(self.fired, |slot, index, entry| {
             let due = entry.due;
             if entry.value().is_none() {
@@ -46,7 +46,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
                 assert_eq!(coalesced, due, "entry {index} is not due as {asked:?} says");
             }
             earliest = earliest.min(due);
+            nevers += usize::from(due == u64::MAX);
         });
+        assert_eq!(nevers, self.calendar.nevers(), "{nevers} are never due, {} counted", self.calendar.nevers());
         match self.next_deadline() {
             None => assert_eq!(earliest, u64::MAX, "something is due at {earliest}, but the wheel waits for nothing"),
             Some(next) => {

@@ -351,7 +351,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
                 self.file(index, due, self.tolerance(index).is_some());
             }
         }
-        self.store.seal_back(slot, back, popped);
+        self.store.seal_back(slot, back, u64::from(popped));
         if emptied {
             self.calendar.emptied(slot);
         }

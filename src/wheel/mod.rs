@@ -179,7 +179,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// let key = wheel.arm(Tick::new(10), 'a');
     /// assert_eq!(wheel.deadline(key), Some(Tick::new(10)));
     /// ```
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn arm(&mut self, deadline: Tick, value: T) -> TimerKey {
         self.assert_room();
@@ -270,7 +270,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         TimerKey::new(self.id, index, generation)
     }
 
-    #[inline]
+    #[inline(always)]
     fn arm_plain(&mut self, deadline: Tick, value: T) -> TimerKey {
         let due = deadline.get();
         let filing = self.calendar.filing(due, false);
@@ -294,7 +294,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     #[inline]
     #[track_caller]
     fn assert_room(&self) {
-        assert!(self.len() < self.limit, "the wheel holds as many timers as it may: {}", self.limit);
+        if self.len() >= self.limit {
+            full(self.limit);
+        }
     }
 
     /// Files an entry that is on no list where `due` belongs.
@@ -327,7 +329,10 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     #[inline]
     pub fn cancel(&mut self, key: TimerKey) -> Option<T> {
         let (index, generation) = key.within(self.id)?;
-        let (value, emptied) = self.store.cancel(index, generation)?;
+        let (due, value, emptied) = self.store.cancel(index, generation)?;
+        if due == u64::MAX {
+            self.calendar.unfiled_never();
+        }
         self.emptied(emptied);
         Some(value)
     }
@@ -377,7 +382,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         // Filed no later than before, on a slot still to come: the wheel finds the new tick
         // when it gets there. Not so what is never met, nor what is late already.
         if due < was || due == u64::MAX || was <= self.calendar.now() {
-            self.store.recount(was, due);
+            if was == u64::MAX {
+                self.calendar.unfiled_never();
+            }
             let emptied = self.store.unlink(index);
             self.emptied(emptied);
             self.file(index, due, tolerant);
@@ -487,7 +494,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// Now if anything is due; else what `ahead` finds, if there is anything to wait for.
     #[inline]
     fn next(&self, ahead: impl FnOnce(&Calendar<BITS>) -> Option<u64>) -> Option<Tick> {
-        if self.store.dated() == 0 {
+        if self.len() == self.calendar.nevers() {
             return None;
         }
         if self.calendar.is_awake() {
@@ -499,6 +506,12 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         }
         ahead(&self.calendar).map(Tick::new)
     }
+}
+
+#[cold]
+#[track_caller]
+fn full(limit: usize) -> ! {
+    panic!("the wheel holds as many timers as it may: {limit}");
 }
 
 impl<T, const BITS: u32> Default for Wheel<T, BITS> {

@@ -74,7 +74,7 @@ struct Head {
     last: Link,
     /// Entries filed since the list was last empty, less those drained: not less than its
     /// length, and more once entries have been unlinked.
-    filed: u32,
+    filed: u64,
     /// The entries filed last, in a ring.
     recent: [Index; AHEAD],
 }
@@ -95,8 +95,6 @@ pub(super) struct Store<T> {
     cancelled: usize,
     /// Entries with a value.
     len: usize,
-    /// Those among them that are never due.
-    nevers: usize,
     /// Generations below this may have been used by entries that were given back.
     floor: NonZeroU32,
 }
@@ -156,7 +154,7 @@ impl Head {
     #[inline]
     fn note(&mut self, index: Index) -> Index {
         let place = &mut self.recent[self.filed as usize % AHEAD];
-        self.filed = self.filed.saturating_add(1);
+        self.filed += 1;
         core::mem::replace(place, index)
     }
 }
@@ -174,7 +172,6 @@ impl<T> Store<T> {
             leaving: [NO_INDEX; LEAVING],
             cancelled: 0,
             len: 0,
-            nevers: 0,
             floor: NonZeroU32::MIN,
         }
     }
@@ -183,12 +180,6 @@ impl<T> Store<T> {
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.len
-    }
-
-    /// Entries with a value that are due some time.
-    #[inline]
-    pub(super) fn dated(&self) -> usize {
-        self.len - self.nevers
     }
 
     /// The entry that [`insert`](Self::insert) will use next, made if there is none.
@@ -211,7 +202,7 @@ impl<T> Store<T> {
     /// Puts a value into a free entry, and that at the back of `slot`. Says which entry, and
     /// how many have been filed on `slot` since it was last empty.
     #[inline]
-    pub(super) fn insert(&mut self, slot: SlotId, due: u64, value: T) -> (Index, NonZeroU32, u32) {
+    pub(super) fn insert(&mut self, slot: SlotId, due: u64, value: T) -> (Index, NonZeroU32, u64) {
         let index = match self.free.pop() {
             Some(index) => index,
             None => self.grow(),
@@ -222,7 +213,7 @@ impl<T> Store<T> {
         (entry.due, entry.next, entry.prev, entry.hint) = (due, Link::head(slot), last, hint);
         entry.value = Some(value);
         let generation = entry.generation;
-        self.count(due);
+        self.len += 1;
         self.set_next(last, Link::entry(index));
         (index, generation, filed)
     }
@@ -233,20 +224,7 @@ impl<T> Store<T> {
         debug_assert!(entry.value.is_none(), "entry {index} holds a timer already");
         entry.value = Some(value);
         entry.due = due;
-        self.count(due);
-    }
-
-    #[inline]
-    fn count(&mut self, due: u64) {
         self.len += 1;
-        self.nevers += usize::from(due == u64::MAX);
-    }
-
-    /// Notes that an armed entry which was due at `was` is now due at `due`.
-    #[inline]
-    pub(super) fn recount(&mut self, was: u64, due: u64) {
-        self.nevers += usize::from(due == u64::MAX);
-        self.nevers -= usize::from(was == u64::MAX);
     }
 
     /// The armed entry with this index and generation.
@@ -265,18 +243,17 @@ impl<T> Store<T> {
         self.entries[index as usize].generation
     }
 
-    /// Takes the value out of an armed entry, and lets the entry leave. Also says which slot
-    /// this left empty: its own, or that of the one that left [`LEAVING`] cancels ago.
+    /// Takes the value out of an armed entry, and lets the entry leave. Also says when it
+    /// was due, and which slot this left empty: its own, or that of the one that left [`LEAVING`] cancels ago.
     #[inline]
-    pub(super) fn cancel(&mut self, index: Index, generation: NonZeroU32) -> Option<(T, Option<SlotId>)> {
+    pub(super) fn cancel(&mut self, index: Index, generation: NonZeroU32) -> Option<(u64, T, Option<SlotId>)> {
         let entry = self.entries.get_mut(index as usize)?;
         if entry.generation != generation {
             return None;
         }
         let value = entry.value.take()?;
-        let (next, prev) = (entry.next, entry.prev);
+        let Entry { due, next, prev, .. } = *entry;
         self.len -= 1;
-        self.nevers -= usize::from(entry.due == u64::MAX);
         // Alone on its list, there is no neighbour to wait for.
         let leaver = if next == prev || self.entries.len() <= self.small {
             index
@@ -287,7 +264,7 @@ impl<T> Store<T> {
             self.cancelled = self.cancelled.wrapping_add(1);
             core::mem::replace(place, index)
         };
-        Some((value, self.leave(leaver)))
+        Some((due, value, self.leave(leaver)))
     }
 
     /// Unlinks and frees a cancelled entry.
@@ -371,13 +348,13 @@ impl<T> Store<T> {
     /// Not less than the number of entries on `slot`, nor more than all there are.
     #[inline]
     pub(super) fn crowd(&self, slot: SlotId) -> u32 {
-        self.heads.get(slot as usize).map_or(0, |head| head.filed).min(self.entries.len() as u32)
+        self.heads.get(slot as usize).map_or(0, |head| head.filed).min(self.entries.len() as u64) as u32
     }
 
     /// Hooks `index` to the back of the head of `slot`; linking the entries is the caller's.
     /// Returns the entry that was last, the hint, and how many have been filed.
     #[inline]
-    fn append(&mut self, slot: SlotId, index: Index) -> (Link, Index, u32) {
+    fn append(&mut self, slot: SlotId, index: Index) -> (Link, Index, u64) {
         if slot as usize >= self.heads.len() {
             self.grow_heads(slot);
         }
@@ -389,7 +366,7 @@ impl<T> Store<T> {
     /// Puts an entry that is on no list at the back of `slot`. Says how many have been filed
     /// there since it was last empty.
     #[inline]
-    pub(super) fn push_back(&mut self, slot: SlotId, index: Index) -> u32 {
+    pub(super) fn push_back(&mut self, slot: SlotId, index: Index) -> u64 {
         let (last, hint, filed) = self.append(slot, index);
         let entry = &mut self.entries[index as usize];
         (entry.next, entry.prev, entry.hint) = (Link::head(slot), last, hint);
@@ -400,7 +377,7 @@ impl<T> Store<T> {
     /// Puts an entry that is on no list at the front of `slot`, which will be drained from
     /// the end `drained`. Says how many have been filed there since it was last empty.
     #[inline]
-    pub(super) fn push_front(&mut self, slot: SlotId, index: Index, drained: End) -> u32 {
+    pub(super) fn push_front(&mut self, slot: SlotId, index: Index, drained: End) -> u64 {
         if slot as usize >= self.heads.len() {
             self.grow_heads(slot);
         }
@@ -479,7 +456,7 @@ impl<T> Store<T> {
     }
 
     /// Makes `last` the last entry of `slot`, after so many were taken off.
-    pub(super) fn seal_back(&mut self, slot: SlotId, last: Link, popped: u32) {
+    pub(super) fn seal_back(&mut self, slot: SlotId, last: Link, popped: u64) {
         let head = &mut self.heads[slot as usize];
         head.last = last;
         head.filed = if last == Link::head(slot) { 0 } else { head.filed.saturating_sub(popped) };
@@ -517,7 +494,7 @@ impl<T> Store<T> {
         self.set_next(last, Link::head(to));
         let head = &mut self.heads[to as usize];
         head.last = last;
-        head.filed = head.filed.saturating_add(filed);
+        head.filed += filed;
     }
 }
 
@@ -560,7 +537,7 @@ impl<T> Store<T> {
         }
         self.free.clear();
         self.leaving = [NO_INDEX; LEAVING];
-        (self.len, self.nevers, self.floor) = (0, 0, NonZeroU32::MIN);
+        (self.len, self.floor) = (0, NonZeroU32::MIN);
         core::mem::take(&mut self.entries)
     }
 
@@ -603,8 +580,6 @@ impl<T> Store<T> {
         assert_eq!(listed, self.len, "{listed} armed entries on lists, {} counted", self.len);
         let values = self.entries.iter().filter(|entry| entry.value.is_some()).count();
         assert_eq!(values, self.len, "{values} entries with a value, {} counted", self.len);
-        let nevers = self.entries.iter().filter(|entry| entry.value.is_some() && entry.due == u64::MAX).count();
-        assert_eq!(nevers, self.nevers, "{nevers} entries are never due, {} counted", self.nevers);
 
         for index in &self.free {
             let entry = &self.entries[*index as usize];
