@@ -20,8 +20,8 @@ struct Reach {
     level: u32,
     /// Mask of the ticks within one slot.
     within: u64,
-    /// Ticks that all slots together span, saturating.
-    window: u64,
+    /// The last of the ticks that all slots together span.
+    last: u64,
 }
 
 /// One bit per slot of a level: set while the slot holds something.
@@ -62,19 +62,31 @@ impl<const BITS: u32> Geometry<BITS> {
         // The level that would do if `now` stood at the start of a slot, and one more if the
         // part of the slot already spent pushes the tick out of reach.
         let reach = &Self::REACH[ahead.ilog2() as usize];
-        reach.level + (ahead.get() + (now & reach.within) >= reach.window) as u32
+        reach.level + (ahead.get() + (now & reach.within) > reach.last) as u32
     }
 
     /// By the binary logarithm of a distance: the lowest level whose window spans it.
     const REACH: [Reach; u64::BITS as usize] = {
-        let mut reach = [Reach { level: 0, within: 0, window: 0 }; u64::BITS as usize];
+        let mut reach = [Reach {
+            level: 0,
+            within: 0,
+            last: 0,
+        }; u64::BITS as usize];
         let mut log = 0;
         while log < u64::BITS {
             let level = log.saturating_sub(BITS).div_ceil(BITS);
             let within = (1 << Self::shift(level)) - 1;
-            let window = Self::SLOTS as u128 * (within as u128 + 1);
-            let window = if window > u64::MAX as u128 { u64::MAX } else { window as u64 };
-            reach[log as usize] = Reach { level, within, window };
+            let span = Self::SLOTS as u128 * (within as u128 + 1);
+            let last = if span > u64::MAX as u128 {
+                u64::MAX
+            } else {
+                span as u64 - 1
+            };
+            reach[log as usize] = Reach {
+                level,
+                within,
+                last,
+            };
             log += 1;
         }
         reach
@@ -84,7 +96,11 @@ impl<const BITS: u32> Geometry<BITS> {
     #[inline]
     pub(crate) const fn alignment(due: u64) -> u32 {
         let level = due.trailing_zeros() / BITS;
-        if level < Self::LEVELS { level } else { Self::LEVELS - 1 }
+        if level < Self::LEVELS {
+            level
+        } else {
+            Self::LEVELS - 1
+        }
     }
 }
 
@@ -143,7 +159,9 @@ mod tests {
     }
 
     fn check_lowest<const BITS: u32>(now: u64, due: u64) {
-        let Some(ahead) = NonZeroU64::new(due - now) else { return };
+        let Some(ahead) = NonZeroU64::new(due - now) else {
+            return;
+        };
         assert_eq!(
             Geometry::<BITS>::lowest_level(now, ahead),
             slow_lowest::<BITS>(now, due),

@@ -46,7 +46,11 @@ pub(crate) struct WheelId(usize);
 impl TimerKey {
     #[inline]
     pub(crate) const fn new(wheel: WheelId, index: u32, generation: NonZeroU32) -> Self {
-        Self { wheel, index, generation }
+        Self {
+            wheel,
+            index,
+            generation,
+        }
     }
 
     /// The index and generation, if this is a key of `wheel`.
@@ -58,7 +62,11 @@ impl TimerKey {
 
 impl fmt::Debug for TimerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TimerKey({}.{} of wheel {})", self.index, self.generation, self.wheel.0)
+        write!(
+            f,
+            "TimerKey({}.{} of wheel {})",
+            self.index, self.generation, self.wheel.0
+        )
     }
 }
 

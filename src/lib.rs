@@ -15,9 +15,9 @@ mod tick;
 mod timestamp;
 mod wheel;
 
-pub use clock::Clock;
 #[cfg(feature = "boot-clock")]
 pub use clock::BootClock;
+pub use clock::Clock;
 #[cfg(target_has_atomic = "64")]
 pub use clock::ManualClock;
 #[cfg(feature = "std")]

@@ -215,7 +215,10 @@ mod tests {
     #[test]
     fn a_tick_of_zero_or_of_more_than_64_bits_is_refused() {
         assert_eq!(Resolution::new(Duration::ZERO), Err(ResolutionError::Zero));
-        assert_eq!(Resolution::new(Duration::MAX), Err(ResolutionError::TooLong));
+        assert_eq!(
+            Resolution::new(Duration::MAX),
+            Err(ResolutionError::TooLong)
+        );
         assert!(Resolution::new(Duration::from_nanos(u64::MAX)).is_ok());
     }
 

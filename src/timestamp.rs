@@ -75,7 +75,11 @@ impl Timestamp {
 #[inline]
 pub(crate) const fn nanos(span: Duration) -> u64 {
     let nanos = span.as_nanos();
-    if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 }
+    if nanos > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        nanos as u64
+    }
 }
 
 impl Add<Duration> for Timestamp {

@@ -37,21 +37,24 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     ///
     /// # Panics
     ///
-    /// If that would be more than 2^31 - 2 timers in all.
+    /// If that would be more than 2^31 - 16 timers in all.
     #[track_caller]
     pub fn reserve(&mut self, additional: usize) {
         let wanted = self.len().saturating_add(additional);
-        assert!(wanted <= MAX_LEN, "a wheel holds at most {MAX_LEN} timers, not {wanted}");
+        assert!(
+            wanted <= MAX_LEN,
+            "a wheel holds at most {MAX_LEN} timers, not {wanted}"
+        );
         self.store.reserve(additional);
     }
 
-    /// The most timers the wheel accepts: 2^31 - 2 unless [`set_limit`](Self::set_limit) said less.
+    /// The most timers the wheel accepts: 2^31 - 16 unless [`set_limit`](Self::set_limit) said less.
     #[must_use]
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Lets the wheel hold at most `limit` timers, or 2^31 - 2 if that is less.
+    /// Lets the wheel hold at most `limit` timers, or 2^31 - 16 if that is less.
     ///
     /// Timers armed already stay, even if there are more. A bound is the way to keep a
     /// flood of work from becoming a flood of memory; see [`try_arm`](Self::try_arm).
@@ -86,7 +89,11 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// assert_eq!(wheel.iter().collect::<Vec<_>>(), [(key, Tick::new(3), &'a')]);
     /// ```
     pub fn iter(&self) -> Iter<'_, T, BITS> {
-        Iter { wheel: self, entries: self.store.entries(), left: self.len() }
+        Iter {
+            wheel: self,
+            entries: self.store.entries(),
+            left: self.len(),
+        }
     }
 
     /// Drops every timer without firing it. Time stays where it is, capacity too. O(timers).
@@ -116,7 +123,12 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     pub fn drain(&mut self) -> Drain<T> {
         let left = self.len();
         let wheel = self.forget_all();
-        Drain { wheel, entries: self.store.take_entries(), tolerances: core::mem::take(&mut self.tolerances), left }
+        Drain {
+            wheel,
+            entries: self.store.take_entries(),
+            tolerances: core::mem::take(&mut self.tolerances),
+            left,
+        }
     }
 
     /// Makes every key stale and every slot unmarked. Says how the wheel was known so far.
@@ -159,13 +171,19 @@ impl<T, const BITS: u32> FusedIterator for Iter<'_, T, BITS> {}
 
 impl<T, const BITS: u32> Clone for Iter<'_, T, BITS> {
     fn clone(&self) -> Self {
-        Self { wheel: self.wheel, entries: self.entries.clone(), left: self.left }
+        Self {
+            wheel: self.wheel,
+            entries: self.entries.clone(),
+            left: self.left,
+        }
     }
 }
 
 impl<T, const BITS: u32> fmt::Debug for Iter<'_, T, BITS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Iter").field("left", &self.left).finish_non_exhaustive()
+        f.debug_struct("Iter")
+            .field("left", &self.left)
+            .finish_non_exhaustive()
     }
 }
 
@@ -178,8 +196,15 @@ impl<T> Iterator for Drain<T> {
         let (index, generation, due, value) = self.entries.next()?;
         self.left -= 1;
         let key = TimerKey::new(self.wheel, index, generation);
-        let asked = self.tolerances.get(index as usize).filter(|tolerance| tolerance.span != Ticks::ZERO);
-        Some((key, asked.map_or(Tick::new(due), |asked| asked.deadline), value))
+        let asked = self
+            .tolerances
+            .get(index as usize)
+            .filter(|tolerance| tolerance.span != Ticks::ZERO);
+        Some((
+            key,
+            asked.map_or(Tick::new(due), |asked| asked.deadline),
+            value,
+        ))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -192,6 +217,8 @@ impl<T> FusedIterator for Drain<T> {}
 
 impl<T> fmt::Debug for Drain<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Drain").field("left", &self.left).finish_non_exhaustive()
+        f.debug_struct("Drain")
+            .field("left", &self.left)
+            .finish_non_exhaustive()
     }
 }

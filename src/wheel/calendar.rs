@@ -75,7 +75,14 @@ impl<const BITS: u32> Calendar<BITS> {
 
     pub(super) fn new(now: u64) -> Self {
         const { assert!(Self::LANES <= u64::BITS, "one bit per lane") };
-        Self { now, wake: u64::MAX, occupied: 0, lanes: Vec::new(), accepting: 0, nevers: 0 }
+        Self {
+            now,
+            wake: u64::MAX,
+            occupied: 0,
+            lanes: Vec::new(),
+            accepting: 0,
+            nevers: 0,
+        }
     }
 
     // --- lanes and slots ---
@@ -110,7 +117,10 @@ impl<const BITS: u32> Calendar<BITS> {
             return None;
         }
         let slot = Geometry::<BITS>::slot(Self::level_of(lane), tick);
-        self.lanes[lane as usize].occupied.contains(slot).then_some(Self::id(lane, slot))
+        self.lanes[lane as usize]
+            .occupied
+            .contains(slot)
+            .then_some(Self::id(lane, slot))
     }
 
     /// Clears the marks of a slot that has become empty.
@@ -145,7 +155,9 @@ impl<const BITS: u32> Calendar<BITS> {
             self.lanes.resize(lane as usize + 1, Lane::default());
         }
         let level = Self::level_of(lane);
-        self.lanes[lane as usize].occupied.insert(Geometry::<BITS>::slot(level, due));
+        self.lanes[lane as usize]
+            .occupied
+            .insert(Geometry::<BITS>::slot(level, due));
         self.occupied |= 1 << lane;
         let shift = Geometry::<BITS>::shift(level);
         let start = due >> shift << shift;
@@ -169,22 +181,34 @@ impl<const BITS: u32> Calendar<BITS> {
     pub(super) fn filing(&mut self, due: u64, tolerant: bool) -> Filing {
         if due == u64::MAX {
             self.nevers += 1;
-            return Filing { slot: Self::NEVER, lane: Self::LISTS };
+            return Filing {
+                slot: Self::NEVER,
+                lane: Self::LISTS,
+            };
         }
         let Some(ahead) = due.checked_sub(self.now).and_then(NonZeroU64::new) else {
             self.wake = 0;
-            return Filing { slot: Self::LATE[self.accepting], lane: Self::LISTS };
+            return Filing {
+                slot: Self::LATE[self.accepting],
+                lane: Self::LISTS,
+            };
         };
         let level = Geometry::<BITS>::lowest_level(self.now, ahead);
         if tolerant {
             let aligned = Geometry::<BITS>::alignment(due);
             if aligned >= level.max(1) {
                 let lane = Self::parked(aligned);
-                return Filing { slot: Self::id(lane, Geometry::<BITS>::slot(aligned, due)), lane };
+                return Filing {
+                    slot: Self::id(lane, Geometry::<BITS>::slot(aligned, due)),
+                    lane,
+                };
             }
         }
         let lane = Self::plain(level);
-        Filing { slot: Self::id(lane, Geometry::<BITS>::slot(level, due)), lane }
+        Filing {
+            slot: Self::id(lane, Geometry::<BITS>::slot(level, due)),
+            lane,
+        }
     }
 
     /// To be told when what was filed as never due is filed so no longer.
@@ -203,7 +227,10 @@ impl<const BITS: u32> Calendar<BITS> {
     #[inline]
     pub(super) const fn below(level: u32, due: u64) -> Filing {
         let lane = Self::plain(level - 1);
-        Filing { slot: Self::id(lane, Geometry::<BITS>::slot(level - 1, due)), lane }
+        Filing {
+            slot: Self::id(lane, Geometry::<BITS>::slot(level - 1, due)),
+            lane,
+        }
     }
 
     // --- time ---
@@ -216,7 +243,11 @@ impl<const BITS: u32> Calendar<BITS> {
     /// Moves the cursor. The caller has dealt with every slot that begins before `tick`.
     #[inline]
     pub(super) fn set_now(&mut self, tick: u64) {
-        debug_assert!(tick >= self.now, "the cursor never goes back: {tick} < {}", self.now);
+        debug_assert!(
+            tick >= self.now,
+            "the cursor never goes back: {tick} < {}",
+            self.now
+        );
         self.now = tick;
     }
 
@@ -322,7 +353,9 @@ impl<const BITS: u32> Calendar<BITS> {
             let shift = Geometry::<BITS>::shift(Self::level_of(lane));
             let current = self.now >> shift;
             let slot = (current & (Geometry::<BITS>::SLOTS - 1)) as u32;
-            let distance = self.lanes[lane as usize].occupied.distance_after(slot, Geometry::<BITS>::SLOTS);
+            let distance = self.lanes[lane as usize]
+                .occupied
+                .distance_after(slot, Geometry::<BITS>::SLOTS);
             let tick = of(lane, distance, (current + distance) << shift);
             earliest = Some(earliest.map_or(tick, |other: u64| other.min(tick)));
         }
@@ -334,7 +367,11 @@ impl<const BITS: u32> Calendar<BITS> {
     /// The slot of `level` whose next share is due to move down now: which, when it
     /// begins, and how many entries.
     #[inline]
-    pub(super) fn share(&mut self, level: u32, crowd: impl Fn(SlotId) -> u32) -> Option<(SlotId, u64, u32)> {
+    pub(super) fn share(
+        &mut self,
+        level: u32,
+        crowd: impl Fn(SlotId) -> u32,
+    ) -> Option<(SlotId, u64, u32)> {
         let shift = Geometry::<BITS>::shift(level);
         let start = ((self.now >> shift) + 1) << shift;
         let id = self.occupied_slot(Self::plain(level), start)?;
@@ -346,7 +383,11 @@ impl<const BITS: u32> Calendar<BITS> {
         let left = start - self.now;
         let pace = left.saturating_mul(u64::from(Self::SHARE)) / u64::from(crowd);
         lane.share_due = self.now + pace.max(1);
-        Some((id, start, Self::SHARE.max(u64::from(crowd).div_ceil(left) as u32)))
+        Some((
+            id,
+            start,
+            Self::SHARE.max(u64::from(crowd).div_ceil(left) as u32),
+        ))
     }
 
     /// Levels above the lowest whose plain lane holds something, the highest first.
@@ -367,7 +408,11 @@ impl<const BITS: u32> Calendar<BITS> {
 
     /// Asserts what this file promises about slots, given whether each is empty, and
     /// calls `each(slot, where)` for all of them; see [`super::check`].
-    pub(super) fn check(&self, is_empty: impl Fn(SlotId) -> bool, mut each: impl FnMut(SlotId, Filed)) {
+    pub(super) fn check(
+        &self,
+        is_empty: impl Fn(SlotId) -> bool,
+        mut each: impl FnMut(SlotId, Filed),
+    ) {
         let mut work = u64::MAX;
         for list in Self::LATE {
             if !is_empty(list) {
@@ -378,27 +423,57 @@ impl<const BITS: u32> Calendar<BITS> {
         each(Self::NEVER, Filed::Never);
         for lane in (0..Self::LANES).filter(|lane| *lane != Self::LISTS) {
             let level = Self::level_of(lane);
-            let (shift, current) = (Geometry::<BITS>::shift(level), self.now >> Geometry::<BITS>::shift(level));
-            let occupied = self.lanes.get(lane as usize).map_or(Occupancy::default(), |lane| lane.occupied);
-            assert_eq!(self.occupied >> lane & 1 == 0, occupied.is_empty(), "lane {lane}: wrong mark");
+            let (shift, current) = (
+                Geometry::<BITS>::shift(level),
+                self.now >> Geometry::<BITS>::shift(level),
+            );
+            let occupied = self
+                .lanes
+                .get(lane as usize)
+                .map_or(Occupancy::default(), |lane| lane.occupied);
+            assert_eq!(
+                self.occupied >> lane & 1 == 0,
+                occupied.is_empty(),
+                "lane {lane}: wrong mark"
+            );
             for slot in 0..Self::SLOTS {
                 let id = Self::id(lane, slot);
-                assert_eq!(occupied.contains(slot), !is_empty(id), "lane {lane} slot {slot}: wrong mark");
+                assert_eq!(
+                    occupied.contains(slot),
+                    !is_empty(id),
+                    "lane {lane} slot {slot}: wrong mark"
+                );
                 if is_empty(id) {
                     continue;
                 }
-                let distance = u64::from(slot).wrapping_sub(current) & (Geometry::<BITS>::SLOTS - 1);
+                let distance =
+                    u64::from(slot).wrapping_sub(current) & (Geometry::<BITS>::SLOTS - 1);
                 let start = (current + distance) << shift;
                 if lane == 0 || !Self::is_plain(lane) {
-                    assert!(start >= self.now, "lane {lane} slot {slot} begins at {start}, before {}", self.now);
+                    assert!(
+                        start >= self.now,
+                        "lane {lane} slot {slot} begins at {start}, before {}",
+                        self.now
+                    );
                 } else {
                     assert_ne!(distance, 0, "lane {lane}: the current slot is occupied");
                 }
                 work = work.min(if start == self.now { 0 } else { start });
-                each(id, if Self::is_plain(lane) { Filed::From(start) } else { Filed::Parked(start) });
+                each(
+                    id,
+                    if Self::is_plain(lane) {
+                        Filed::From(start)
+                    } else {
+                        Filed::Parked(start)
+                    },
+                );
             }
         }
-        assert!(self.wake <= work, "there is work at {work}, but the wheel sleeps until {}", self.wake);
+        assert!(
+            self.wake <= work,
+            "there is work at {work}, but the wheel sleeps until {}",
+            self.wake
+        );
     }
 }
 

@@ -75,7 +75,11 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// assert_eq!(fired, 1);
     /// ```
     #[inline]
-    pub fn advance(&mut self, now: Tick, fire: impl FnMut(&mut Turn<'_, T, BITS>, Expired<T>)) -> usize {
+    pub fn advance(
+        &mut self,
+        now: Tick,
+        fire: impl FnMut(&mut Turn<'_, T, BITS>, Expired<T>),
+    ) -> usize {
         if self.calendar.skip_to(now.get()) {
             return 0;
         }
@@ -199,18 +203,33 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// ```
     #[track_caller]
     pub fn rearm_expired(&mut self, expired: Expired<T>, deadline: Tick) -> TimerKey {
-        let Expired { key, tolerance, value, .. } = expired;
+        let Expired {
+            key,
+            tolerance,
+            value,
+            ..
+        } = expired;
         let kept = key.within(self.id).filter(|(index, generation)| {
-            self.fired == Some(*index) && self.store.generation(*index) == *generation
+            self.fired == Some(*index) && self.store.is_kept(*index, *generation)
         });
         let Some((index, _)) = kept else {
             return self.arm_tolerant(deadline, tolerance, value);
         };
         self.fired = None;
         let tolerant = tolerance != Ticks::ZERO;
-        let due = if tolerant { deadline.coalesce(tolerance).get() } else { deadline.get() };
+        let due = if tolerant {
+            deadline.coalesce(tolerance).get()
+        } else {
+            deadline.get()
+        };
         if tolerant {
-            self.tolerate(index, Tolerance { deadline, span: tolerance });
+            self.tolerate(
+                index,
+                Tolerance {
+                    deadline,
+                    span: tolerance,
+                },
+            );
         }
         self.store.restore(index, due, value);
         self.file(index, due, tolerant);
@@ -258,11 +277,18 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
                     return Step::Fired(expired);
                 }
             }
-            let work = self.calendar.next_work(|slot| self.store.crowd(slot)).unwrap_or(u64::MAX);
+            let work = self
+                .calendar
+                .next_work(|slot| self.store.crowd(slot))
+                .unwrap_or(u64::MAX);
             if work > target || work == u64::MAX {
                 // What was armed at or before the cursor meanwhile is for the next turn.
                 let (accepting, _) = self.calendar.late();
-                let wake = if self.store.is_empty(accepting) { work } else { 0 };
+                let wake = if self.store.is_empty(accepting) {
+                    work
+                } else {
+                    0
+                };
                 self.calendar.sleep_until(wake, target);
                 return Step::Done;
             }
@@ -272,6 +298,10 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
             }
             self.calendar.set_now(work);
             self.move_shares(budget);
+            // While this tick fires, let the first entries of the next one arrive.
+            if let Some(next) = self.calendar.slot_beginning(0, work + 1) {
+                self.store.prefetch_recent(next);
+            }
         }
     }
 
@@ -287,22 +317,29 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// Fires the first entry of a slot that is due, unless it was re-armed: then files it again.
     #[inline]
     fn fire(&mut self, slot: SlotId) -> Option<Expired<T>> {
-        let Popped { index, due, armed, emptied } = self.store.pop_front(slot)?;
+        let Popped {
+            index,
+            due,
+            emptied,
+        } = self.store.pop_front(slot)?;
         if emptied {
             self.calendar.emptied(slot);
         }
-        if !armed {
-            return None;
-        }
+        let due = due?;
         if due > self.calendar.now() {
             self.file(index, due, self.tolerance(index).is_some());
             return None;
         }
-        let key = TimerKey::new(self.id, index, self.store.generation(index));
         let Tolerance { deadline, span } = self.asked(index, due);
-        let value = self.store.take(index)?;
+        let (generation, value) = self.store.take(index)?;
         self.fired = Some(index);
-        Some(Expired { key, deadline, tolerance: span, value })
+        let key = TimerKey::new(self.id, index, generation);
+        Some(Expired {
+            key,
+            deadline,
+            tolerance: span,
+            value,
+        })
     }
 
     /// Empties every coarse slot that begins at `tick` into the level below, the highest
@@ -322,7 +359,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// Moves the shares that are due of the slots that come up next, the highest first.
     fn move_shares(&mut self, budget: &mut Budget) {
         for level in self.calendar.coarse_levels() {
-            if let Some((slot, start, count)) = self.calendar.share(level, |slot| self.store.crowd(slot)) {
+            if let Some((slot, start, count)) =
+                self.calendar.share(level, |slot| self.store.crowd(slot))
+            {
                 self.move_down(slot, level, start, count, budget);
             }
         }
@@ -336,13 +375,19 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         let mut back = self.store.back(slot);
         let (mut popped, mut emptied) = (0, false);
         while popped < count && !emptied && budget.take() {
-            let Some(entry) = self.store.pop_back(&mut back) else { break };
+            let Some(entry) = self.store.pop_back(&mut back) else {
+                break;
+            };
             popped += 1;
             emptied = entry.emptied;
-            let Popped { index, due, .. } = entry;
-            if !entry.armed {
+            let Popped {
+                index,
+                due: Some(due),
+                ..
+            } = entry
+            else {
                 continue;
-            }
+            };
             if due >> shift == start >> shift {
                 let filing = Calendar::<BITS>::below(level, due);
                 let filed = self.store.push_front(filing.slot, index, drained);

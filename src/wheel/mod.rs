@@ -28,8 +28,8 @@ use store::{Entry, Index, MAX_ENTRIES, Store};
 pub use bulk::{Drain, Iter};
 pub use turn::{Expired, Progress, Turn};
 
-/// The most timers a wheel can hold: one index is spoken for.
-const MAX_LEN: usize = MAX_ENTRIES - 1;
+/// The most timers a wheel can hold: some entries may be leaving, and one kept.
+const MAX_LEN: usize = MAX_ENTRIES - 15;
 
 /// A hashed hierarchical timing wheel with one owner.
 ///
@@ -100,7 +100,7 @@ impl<T> Wheel<T> {
     ///
     /// # Panics
     ///
-    /// If `capacity` exceeds 2^31 - 2.
+    /// If `capacity` exceeds 2^31 - 16.
     #[must_use]
     #[track_caller]
     pub fn with_capacity(capacity: usize) -> Self {
@@ -169,7 +169,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     ///
     /// # Panics
     ///
-    /// If the wheel is full: it holds 2^31 - 2 timers, or as many as
+    /// If the wheel is full: it holds 2^31 - 16 timers, or as many as
     /// [`set_limit`](Self::set_limit) allows. [`try_arm`](Self::try_arm) does not panic.
     ///
     /// ```
@@ -266,7 +266,13 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         let filing = self.calendar.filing(due, true);
         let (index, generation, filed) = self.store.insert(filing.slot, due, value);
         self.calendar.filed(filing, due, filed);
-        self.tolerate(index, Tolerance { deadline, span: tolerance });
+        self.tolerate(
+            index,
+            Tolerance {
+                deadline,
+                span: tolerance,
+            },
+        );
         TimerKey::new(self.id, index, generation)
     }
 
@@ -310,7 +316,10 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// The tolerance of the timer at `index`, if it has one.
     #[inline]
     fn tolerance(&self, index: Index) -> Option<Tolerance> {
-        self.tolerances.get(index as usize).copied().filter(|tolerance| tolerance.span != Ticks::ZERO)
+        self.tolerances
+            .get(index as usize)
+            .copied()
+            .filter(|tolerance| tolerance.span != Ticks::ZERO)
     }
 
     // --- cancel and re-arm ---
@@ -368,17 +377,23 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// ```
     #[inline]
     pub fn rearm(&mut self, key: TimerKey, deadline: Tick) -> Result<(), StaleKey> {
-        let Some((index, generation)) = key.within(self.id) else { return Err(StaleKey) };
-        let Some(entry) = self.store.get_mut(index, generation) else { return Err(StaleKey) };
+        let Some((index, generation)) = key.within(self.id) else {
+            return Err(StaleKey);
+        };
+        let Some(entry) = self.store.get_mut(index, generation) else {
+            return Err(StaleKey);
+        };
         let mut due = deadline.get();
-        let tolerance = self.tolerances.get_mut(index as usize).filter(|tolerance| tolerance.span != Ticks::ZERO);
+        let tolerance = self
+            .tolerances
+            .get_mut(index as usize)
+            .filter(|tolerance| tolerance.span != Ticks::ZERO);
         let tolerant = tolerance.is_some();
         if let Some(tolerance) = tolerance {
             tolerance.deadline = deadline;
             due = deadline.coalesce(tolerance.span).get();
         }
-        let was = entry.due;
-        entry.due = due;
+        let was = entry.replace_due(due);
         // Filed no later than before, on a slot still to come: the wheel finds the new tick
         // when it gets there. Not so what is never met, nor what is late already.
         if due < was || due == u64::MAX || was <= self.calendar.now() {
@@ -411,13 +426,17 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// The deadline a timer is armed for, before its tolerance; `None` for a stale key. O(1).
     #[must_use]
     pub fn deadline(&self, key: TimerKey) -> Option<Tick> {
-        self.armed(key).map(|(index, entry)| self.asked(index, entry.due).deadline)
+        self.armed(key)
+            .map(|(index, entry)| self.asked(index, entry.due()).deadline)
     }
 
     /// What the caller asked for, of a timer due at `due`.
     #[inline]
     fn asked(&self, index: Index, due: u64) -> Tolerance {
-        self.tolerance(index).unwrap_or(Tolerance { deadline: Tick::new(due), span: Ticks::ZERO })
+        self.tolerance(index).unwrap_or(Tolerance {
+            deadline: Tick::new(due),
+            span: Ticks::ZERO,
+        })
     }
 
     /// The value of an armed timer; `None` for a stale key. O(1).
