@@ -15,12 +15,12 @@
 
 use super::calendar::Calendar;
 use super::store::{End, Popped, SlotId};
-use super::{Expired, Progress, Tolerance, Turn, Wheel};
+use super::{Expired, Tolerance, Wheel};
+use crate::TimerKey;
 use crate::geometry::Geometry;
-use crate::{Tick, Ticks, TimerKey};
 
 /// How one step of the engine ended.
-enum Step<T> {
+pub(super) enum Step<T> {
     /// A timer fired.
     Fired(Expired<T>),
     /// Nothing is due up to the target, and the cursor is there.
@@ -30,12 +30,17 @@ enum Step<T> {
 }
 
 /// Visits that may still be paid for.
-struct Budget(usize);
+pub(super) struct Budget(usize);
 
 // === impl Budget ===
 
 impl Budget {
-    const UNBOUNDED: Self = Self(usize::MAX);
+    pub(super) const UNBOUNDED: Self = Self(usize::MAX);
+
+    /// At least one visit.
+    pub(super) fn new(visits: usize) -> Self {
+        Self(visits.max(1))
+    }
 
     #[inline]
     fn take(&mut self) -> bool {
@@ -48,198 +53,8 @@ impl Budget {
 // === impl Wheel ===
 
 impl<T, const BITS: u32> Wheel<T, BITS> {
-    /// Moves time to `now` and hands every timer due by then to `fire`; says how many.
-    ///
-    /// In order of tick, whatever the gap since the last call; see [`Wheel`] for the order
-    /// within a tick. An earlier `now` than before counts as the tick the wheel is at.
-    /// Never fires what is due at [`Tick::NEVER`].
-    ///
-    /// When nothing is due and nothing has to move this is one comparison. A gap costs
-    /// O(levels + slots that hold something) and the timers visited, never its ticks.
-    /// [`advance_bounded`](Self::advance_bounded) limits the work of one call.
-    ///
-    /// If `fire` panics, the panic passes on. The timer being fired is gone with it; all
-    /// others fire on the next call.
-    ///
-    /// ```
-    /// use tickwheel::{Tick, Wheel};
-    ///
-    /// let mut wheel = Wheel::new();
-    /// let late = wheel.arm(Tick::new(20), "late");
-    /// wheel.arm(Tick::new(10), "early");
-    /// let fired = wheel.advance(Tick::new(30), |turn, expired| {
-    ///     if expired.value == "early" {
-    ///         turn.cancel(late); // does not fire, though it is due
-    ///     }
-    /// });
-    /// assert_eq!(fired, 1);
-    /// ```
-    #[inline]
-    pub fn advance(
-        &mut self,
-        now: Tick,
-        fire: impl FnMut(&mut Turn<'_, T, BITS>, Expired<T>),
-    ) -> usize {
-        if self.calendar.skip_to(now.get()) {
-            return 0;
-        }
-        self.run(now, Budget::UNBOUNDED, fire).fired()
-    }
-
-    /// As [`advance`](Self::advance), but visits at most `budget` timers, moves counted.
-    ///
-    /// Once the budget is spent the cursor stays where the work is, and
-    /// [`next_deadline`](Self::next_deadline) says so; the next call goes on from there, in
-    /// the same order as if there had been no interruption. A budget of zero counts as one.
-    ///
-    /// ```
-    /// use tickwheel::{Progress, Tick, Wheel};
-    ///
-    /// let mut wheel = Wheel::new();
-    /// for id in 0..100 {
-    ///     wheel.arm(Tick::new(10), id);
-    /// }
-    /// let mut calls = 1;
-    /// while !wheel.advance_bounded(Tick::new(10), 30, |_, _| {}).is_done() {
-    ///     calls += 1;
-    /// }
-    /// assert_eq!(calls, 4);
-    /// ```
-    pub fn advance_bounded(
-        &mut self,
-        now: Tick,
-        budget: usize,
-        fire: impl FnMut(&mut Turn<'_, T, BITS>, Expired<T>),
-    ) -> Progress {
-        if self.calendar.skip_to(now.get()) {
-            return Progress::Done { fired: 0 };
-        }
-        self.run(now, Budget(budget.max(1)), fire)
-    }
-
-    fn run(
-        &mut self,
-        now: Tick,
-        mut budget: Budget,
-        mut fire: impl FnMut(&mut Turn<'_, T, BITS>, Expired<T>),
-    ) -> Progress {
-        self.open_turn();
-        let mut fired = 0;
-        loop {
-            match self.step(now.get(), &mut budget) {
-                Step::Fired(expired) => {
-                    fired += 1;
-                    fire(&mut Turn { wheel: self }, expired);
-                }
-                Step::Done => return Progress::Done { fired },
-                Step::Spent => return Progress::More { fired },
-            }
-        }
-    }
-
-    /// The next timer due by `now`, or `None`: then time has moved to `now`.
-    ///
-    /// The same engine as [`advance`](Self::advance), one timer at a time, with the whole
-    /// wheel at hand between calls. Call it until it returns `None`: calls with the same
-    /// `now` up to then are one turn, and what is armed meanwhile for the wheel's
-    /// [`now`](Self::now) or before waits for the next turn. So this loop ends:
-    ///
-    /// ```
-    /// use tickwheel::{Tick, Wheel};
-    ///
-    /// let mut wheel = Wheel::new();
-    /// wheel.arm(Tick::new(5), "again");
-    /// let mut fired = 0;
-    /// while let Some(expired) = wheel.poll(Tick::new(5)) {
-    ///     fired += 1;
-    ///     wheel.rearm_expired(expired, Tick::new(5));
-    /// }
-    /// assert_eq!(fired, 1);
-    /// assert_eq!(wheel.next_deadline(), Some(Tick::new(5))); // still due
-    /// ```
-    #[inline]
-    pub fn poll(&mut self, now: Tick) -> Option<Expired<T>> {
-        if self.calendar.skip_to(now.get()) {
-            return None;
-        }
-        self.poll_due(now)
-    }
-
-    fn poll_due(&mut self, now: Tick) -> Option<Expired<T>> {
-        if self.turn != Some(now) {
-            self.open_turn();
-            self.turn = Some(now);
-        }
-        let mut budget = Budget::UNBOUNDED;
-        match self.step(now.get(), &mut budget) {
-            Step::Fired(expired) => Some(expired),
-            // The budget has no end; nothing is spent.
-            Step::Done | Step::Spent => {
-                self.turn = None;
-                None
-            }
-        }
-    }
-
-    /// Arms an expired timer again: under the same key, with the same tolerance.
-    ///
-    /// Only the timer that was handed out last can keep its key: once the wheel has been
-    /// advanced or polled again, or its callback has returned, this arms it under a new
-    /// one. Either way the key returned is the one that counts. O(1).
-    ///
-    /// # Panics
-    ///
-    /// If the wheel is full and the key could not be kept.
-    ///
-    /// ```
-    /// use tickwheel::{Tick, Wheel};
-    ///
-    /// let mut wheel = Wheel::new();
-    /// let key = wheel.arm(Tick::new(5), "periodic");
-    /// let expired = wheel.poll(Tick::new(5)).unwrap();
-    /// wheel.arm(Tick::new(9), "another");
-    /// assert_eq!(wheel.rearm_expired(expired, Tick::new(10)), key);
-    /// assert_eq!(wheel.deadline(key), Some(Tick::new(10)));
-    /// ```
-    #[track_caller]
-    pub fn rearm_expired(&mut self, expired: Expired<T>, deadline: Tick) -> TimerKey {
-        let Expired {
-            key,
-            tolerance,
-            value,
-            ..
-        } = expired;
-        let kept = key.within(self.id).filter(|(index, generation)| {
-            self.fired == Some(*index) && self.store.is_kept(*index, *generation)
-        });
-        let Some((index, _)) = kept else {
-            return self.arm_tolerant(deadline, tolerance, value);
-        };
-        self.fired = None;
-        let tolerant = tolerance != Ticks::ZERO;
-        let due = if tolerant {
-            deadline.coalesce(tolerance).get()
-        } else {
-            deadline.get()
-        };
-        if tolerant {
-            self.tolerate(
-                index,
-                Tolerance {
-                    deadline,
-                    span: tolerance,
-                },
-            );
-        }
-        self.store.restore(index, due, value);
-        self.file(index, due, tolerant);
-        key
-    }
-
-    // --- the engine ---
-
     /// Lets a turn fire what was armed at or before the cursor since the last one.
-    fn open_turn(&mut self) {
+    pub(super) fn open_turn(&mut self) {
         self.turn = None;
         self.flush();
         let (accepting, firing) = self.calendar.late();
@@ -265,7 +80,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
 
     /// Goes on until a timer fires, nothing is left up to `target`, or the budget is spent.
     #[inline]
-    fn step(&mut self, target: u64, budget: &mut Budget) -> Step<T> {
+    pub(super) fn step(&mut self, target: u64, budget: &mut Budget) -> Step<T> {
         self.settle();
         self.calendar.stay_awake();
         loop {

@@ -16,11 +16,15 @@
 //! * `wake` is not after the first tick at which there is work, moves ahead of need
 //!   included; 0 while there is work at the cursor.
 
+mod ahead;
+mod check;
+
 use alloc::vec::Vec;
 use core::num::NonZeroU64;
 
-use super::store::SlotId;
 use crate::geometry::{Geometry, Occupancy};
+use crate::wheel::store::SlotId;
+pub(in crate::wheel) use check::Filed;
 
 /// One ring of slots.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,7 +36,7 @@ struct Lane {
 
 /// How far time has come, and which slots hold something.
 #[derive(Debug)]
-pub(super) struct Calendar<const BITS: u32> {
+pub(in crate::wheel) struct Calendar<const BITS: u32> {
     now: u64,
     wake: u64,
     /// Bit `i` is set while lane `i` holds something.
@@ -48,8 +52,8 @@ pub(super) struct Calendar<const BITS: u32> {
 
 /// Where a tick is filed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Filing {
-    pub(super) slot: SlotId,
+pub(in crate::wheel) struct Filing {
+    pub(in crate::wheel) slot: SlotId,
     lane: u32,
 }
 
@@ -58,6 +62,9 @@ pub(super) struct Filing {
 impl<const BITS: u32> Calendar<BITS> {
     const SLOTS: u32 = Geometry::<BITS>::SLOTS as u32;
     const LANES: u32 = 2 * Geometry::<BITS>::LEVELS;
+
+    /// Odd bits: the parked lanes.
+    const PARKED: u64 = u64::MAX / 3 * 2;
 
     /// The lane whose first slots are lists.
     const LISTS: u32 = Self::parked(0);
@@ -73,7 +80,7 @@ impl<const BITS: u32> Calendar<BITS> {
     /// be seen, taking one to three microseconds at a million timers.
     const SHARE: u32 = 1 << BITS;
 
-    pub(super) fn new(now: u64) -> Self {
+    pub(in crate::wheel) fn new(now: u64) -> Self {
         const { assert!(Self::LANES <= u64::BITS, "one bit per lane") };
         Self {
             now,
@@ -125,7 +132,7 @@ impl<const BITS: u32> Calendar<BITS> {
 
     /// Clears the marks of a slot that has become empty.
     #[inline(never)]
-    pub(super) fn emptied(&mut self, id: SlotId) {
+    pub(in crate::wheel) fn emptied(&mut self, id: SlotId) {
         let (lane, slot) = (id / Self::SLOTS, id % Self::SLOTS);
         if lane == Self::LISTS {
             return;
@@ -140,7 +147,7 @@ impl<const BITS: u32> Calendar<BITS> {
     /// To be told of every push that made `filed` 1 or [`SHARE`](Self::SHARE)` + 1`: marks a slot that has
     /// become occupied, or large enough to move down early.
     #[inline]
-    pub(super) fn filed(&mut self, filing: Filing, due: u64, filed: u64) {
+    pub(in crate::wheel) fn filed(&mut self, filing: Filing, due: u64, filed: u64) {
         if filed == 1 || filed == u64::from(Self::SHARE) + 1 {
             self.note(filing.lane, due, filed as u32);
         }
@@ -178,7 +185,7 @@ impl<const BITS: u32> Calendar<BITS> {
 
     /// Where an entry due at `due` belongs. Everything at or before the cursor is late.
     #[inline]
-    pub(super) fn filing(&mut self, due: u64, tolerant: bool) -> Filing {
+    pub(in crate::wheel) fn filing(&mut self, due: u64, tolerant: bool) -> Filing {
         if due == u64::MAX {
             self.nevers += 1;
             return Filing {
@@ -213,19 +220,19 @@ impl<const BITS: u32> Calendar<BITS> {
 
     /// To be told when what was filed as never due is filed so no longer.
     #[inline]
-    pub(super) fn unfiled_never(&mut self) {
+    pub(in crate::wheel) fn unfiled_never(&mut self) {
         self.nevers -= 1;
     }
 
     /// How many are held without a deadline.
     #[inline]
-    pub(super) fn nevers(&self) -> usize {
+    pub(in crate::wheel) fn nevers(&self) -> usize {
         self.nevers
     }
 
     /// Where an entry due at `due` belongs one level below `level`.
     #[inline]
-    pub(super) const fn below(level: u32, due: u64) -> Filing {
+    pub(in crate::wheel) const fn below(level: u32, due: u64) -> Filing {
         let lane = Self::plain(level - 1);
         Filing {
             slot: Self::id(lane, Geometry::<BITS>::slot(level - 1, due)),
@@ -236,13 +243,13 @@ impl<const BITS: u32> Calendar<BITS> {
     // --- time ---
 
     #[inline]
-    pub(super) fn now(&self) -> u64 {
+    pub(in crate::wheel) fn now(&self) -> u64 {
         self.now
     }
 
     /// Moves the cursor. The caller has dealt with every slot that begins before `tick`.
     #[inline]
-    pub(super) fn set_now(&mut self, tick: u64) {
+    pub(in crate::wheel) fn set_now(&mut self, tick: u64) {
         debug_assert!(
             tick >= self.now,
             "the cursor never goes back: {tick} < {}",
@@ -253,7 +260,7 @@ impl<const BITS: u32> Calendar<BITS> {
 
     /// If there is nothing to do up to `target`, goes there. A compare and a store.
     #[inline]
-    pub(super) fn skip_to(&mut self, target: u64) -> bool {
+    pub(in crate::wheel) fn skip_to(&mut self, target: u64) -> bool {
         let idle = target < self.wake;
         if idle {
             self.now = self.now.max(target);
@@ -263,20 +270,20 @@ impl<const BITS: u32> Calendar<BITS> {
 
     /// Says that there is work at the cursor.
     #[inline]
-    pub(super) fn stay_awake(&mut self) {
+    pub(in crate::wheel) fn stay_awake(&mut self) {
         self.wake = 0;
     }
 
     /// Goes to `target`, up to which nothing is left to do, and says when there is work again.
     #[inline]
-    pub(super) fn sleep_until(&mut self, tick: u64, target: u64) {
+    pub(in crate::wheel) fn sleep_until(&mut self, tick: u64, target: u64) {
         self.wake = tick;
         self.now = self.now.max(target);
     }
 
     /// Whether there may be work at the cursor.
     #[inline]
-    pub(super) fn is_awake(&self) -> bool {
+    pub(in crate::wheel) fn is_awake(&self) -> bool {
         self.wake == 0
     }
 
@@ -284,18 +291,18 @@ impl<const BITS: u32> Calendar<BITS> {
 
     /// The list of what was armed at or before the cursor, and the one that is being fired.
     #[inline]
-    pub(super) fn late(&self) -> (SlotId, SlotId) {
+    pub(in crate::wheel) fn late(&self) -> (SlotId, SlotId) {
         (Self::LATE[self.accepting], Self::LATE[1 - self.accepting])
     }
 
     /// Exchanges the two late lists.
-    pub(super) fn swap_late(&mut self) {
+    pub(in crate::wheel) fn swap_late(&mut self) {
         self.accepting = 1 - self.accepting;
     }
 
     /// The slot that begins at the cursor and holds something.
     #[inline]
-    pub(super) fn due_slot(&self) -> Option<SlotId> {
+    pub(in crate::wheel) fn due_slot(&self) -> Option<SlotId> {
         let plain = self.occupied_slot(Self::plain(0), self.now);
         if plain.is_some() || self.occupied & Self::PARKED == 0 {
             return plain;
@@ -311,181 +318,12 @@ impl<const BITS: u32> Calendar<BITS> {
 
     /// The plain slot of `level` that begins at `tick`, if it holds anything.
     #[inline]
-    pub(super) fn slot_beginning(&self, level: u32, tick: u64) -> Option<SlotId> {
+    pub(in crate::wheel) fn slot_beginning(&self, level: u32, tick: u64) -> Option<SlotId> {
         self.occupied_slot(Self::plain(level), tick)
     }
 
-    // --- what comes next ---
-
-    /// Odd bits: the parked lanes.
-    const PARKED: u64 = u64::MAX / 3 * 2;
-
-    /// The first tick ahead at which a slot begins that holds something.
-    #[inline]
-    pub(super) fn next_start(&self) -> Option<u64> {
-        self.earliest(|_, _, start| start)
-    }
-
-    /// The first tick ahead at which there is work: a slot begins, or a share moves down.
-    #[inline]
-    pub(super) fn next_work(&self, crowd: impl Fn(SlotId) -> u32) -> Option<u64> {
-        self.earliest(|lane, distance, start| {
-            let level = Self::level_of(lane);
-            let id = Self::id(lane, Geometry::<BITS>::slot(level, start));
-            if !Self::moves_early(lane, crowd(id)) {
-                start
-            } else if distance == 1 {
-                self.lanes[lane as usize].share_due.max(self.now + 1)
-            } else {
-                start - (1 << Geometry::<BITS>::shift(level))
-            }
-        })
-    }
-
-    /// The least `of(lane, slots ahead, start)` over the next occupied slot of every lane.
-    #[inline]
-    fn earliest(&self, of: impl Fn(u32, u64, u64) -> u64) -> Option<u64> {
-        let mut earliest = None;
-        let mut lanes = self.occupied;
-        while lanes != 0 {
-            let lane = lanes.trailing_zeros();
-            lanes &= lanes - 1;
-            let shift = Geometry::<BITS>::shift(Self::level_of(lane));
-            let current = self.now >> shift;
-            let slot = (current & (Geometry::<BITS>::SLOTS - 1)) as u32;
-            let distance = self.lanes[lane as usize]
-                .occupied
-                .distance_after(slot, Geometry::<BITS>::SLOTS);
-            let tick = of(lane, distance, (current + distance) << shift);
-            earliest = Some(earliest.map_or(tick, |other: u64| other.min(tick)));
-        }
-        earliest
-    }
-
-    // --- moving down ahead of need ---
-
-    /// The slot of `level` whose next share is due to move down now: which, when it
-    /// begins, and how many entries.
-    #[inline]
-    pub(super) fn share(
-        &mut self,
-        level: u32,
-        crowd: impl Fn(SlotId) -> u32,
-    ) -> Option<(SlotId, u64, u32)> {
-        let shift = Geometry::<BITS>::shift(level);
-        let start = ((self.now >> shift) + 1) << shift;
-        let id = self.occupied_slot(Self::plain(level), start)?;
-        let crowd = crowd(id);
-        let lane = &mut self.lanes[Self::plain(level) as usize];
-        if crowd <= Self::SHARE || lane.share_due > self.now {
-            return None;
-        }
-        let left = start - self.now;
-        let pace = left.saturating_mul(u64::from(Self::SHARE)) / u64::from(crowd);
-        lane.share_due = self.now + pace.max(1);
-        Some((
-            id,
-            start,
-            Self::SHARE.max(u64::from(crowd).div_ceil(left) as u32),
-        ))
-    }
-
-    /// Levels above the lowest whose plain lane holds something, the highest first.
-    #[inline]
-    pub(super) fn coarse_levels(&self) -> impl Iterator<Item = u32> + use<BITS> {
-        let mut lanes = self.occupied & !Self::PARKED & !1;
-        core::iter::from_fn(move || {
-            let lane = lanes.checked_ilog2()?;
-            lanes &= !(1 << lane);
-            Some(Self::level_of(lane))
-        })
-    }
-
     /// Forgets everything but the time.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::wheel) fn clear(&mut self) {
         *self = Self::new(self.now);
     }
-
-    /// Asserts what this file promises about slots, given whether each is empty, and
-    /// calls `each(slot, where)` for all of them; see [`super::check`].
-    pub(super) fn check(
-        &self,
-        is_empty: impl Fn(SlotId) -> bool,
-        mut each: impl FnMut(SlotId, Filed),
-    ) {
-        let mut work = u64::MAX;
-        for list in Self::LATE {
-            if !is_empty(list) {
-                work = 0;
-            }
-            each(list, Filed::Late);
-        }
-        each(Self::NEVER, Filed::Never);
-        for lane in (0..Self::LANES).filter(|lane| *lane != Self::LISTS) {
-            let level = Self::level_of(lane);
-            let (shift, current) = (
-                Geometry::<BITS>::shift(level),
-                self.now >> Geometry::<BITS>::shift(level),
-            );
-            let occupied = self
-                .lanes
-                .get(lane as usize)
-                .map_or(Occupancy::default(), |lane| lane.occupied);
-            assert_eq!(
-                self.occupied >> lane & 1 == 0,
-                occupied.is_empty(),
-                "lane {lane}: wrong mark"
-            );
-            for slot in 0..Self::SLOTS {
-                let id = Self::id(lane, slot);
-                assert_eq!(
-                    occupied.contains(slot),
-                    !is_empty(id),
-                    "lane {lane} slot {slot}: wrong mark"
-                );
-                if is_empty(id) {
-                    continue;
-                }
-                let distance =
-                    u64::from(slot).wrapping_sub(current) & (Geometry::<BITS>::SLOTS - 1);
-                let start = (current + distance) << shift;
-                if lane == 0 || !Self::is_plain(lane) {
-                    assert!(
-                        start >= self.now,
-                        "lane {lane} slot {slot} begins at {start}, before {}",
-                        self.now
-                    );
-                } else {
-                    assert_ne!(distance, 0, "lane {lane}: the current slot is occupied");
-                }
-                work = work.min(if start == self.now { 0 } else { start });
-                each(
-                    id,
-                    if Self::is_plain(lane) {
-                        Filed::From(start)
-                    } else {
-                        Filed::Parked(start)
-                    },
-                );
-            }
-        }
-        assert!(
-            self.wake <= work,
-            "there is work at {work}, but the wheel sleeps until {}",
-            self.wake
-        );
-    }
-}
-
-/// What [`Calendar::check`] knows of a slot.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Filed {
-    /// The list of what is due at the cursor.
-    Late,
-    /// The list of what is never due.
-    Never,
-    /// A slot that begins at this tick.
-    From(u64),
-    /// A slot of parked timers that begins at this tick.
-    Parked(u64),
 }

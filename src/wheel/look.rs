@@ -1,0 +1,125 @@
+//! What can be asked of a wheel at rest: about one timer, and about what comes next.
+
+use super::calendar::Calendar;
+use super::store::{Entry, Index};
+use super::{Tolerance, Wheel};
+use crate::{Tick, Ticks, TimerKey};
+
+impl<T, const BITS: u32> Wheel<T, BITS> {
+    /// The armed entry that `key` names.
+    #[inline]
+    pub(super) fn armed(&self, key: TimerKey) -> Option<(Index, &Entry<T>)> {
+        let (index, generation) = key.within(self.id)?;
+        Some((index, self.store.get(index, generation)?))
+    }
+
+    /// Whether `key` names an armed timer of this wheel. O(1).
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, key: TimerKey) -> bool {
+        self.armed(key).is_some()
+    }
+
+    /// The deadline a timer is armed for, before its tolerance; `None` for a stale key. O(1).
+    #[must_use]
+    pub fn deadline(&self, key: TimerKey) -> Option<Tick> {
+        self.armed(key)
+            .map(|(index, entry)| self.asked(index, entry.due()).deadline)
+    }
+
+    /// What the caller asked for, of a timer due at `due`.
+    #[inline]
+    pub(super) fn asked(&self, index: Index, due: u64) -> Tolerance {
+        self.tolerance(index).unwrap_or(Tolerance {
+            deadline: Tick::new(due),
+            span: Ticks::ZERO,
+        })
+    }
+
+    /// The value of an armed timer; `None` for a stale key. O(1).
+    #[must_use]
+    pub fn get(&self, key: TimerKey) -> Option<&T> {
+        self.armed(key)?.1.value()
+    }
+
+    /// The value of an armed timer, to change in place; `None` for a stale key. O(1).
+    #[must_use]
+    pub fn get_mut(&mut self, key: TimerKey) -> Option<&mut T> {
+        let (index, generation) = key.within(self.id)?;
+        self.store.get_mut(index, generation)?.value_mut()
+    }
+
+    /// A tick before which nothing is due: never later than the earliest deadline.
+    ///
+    /// `None` when there is nothing to wait for: no timer is armed, or only such as are
+    /// due [never](Tick::NEVER). After `advance(now)` it is later than `now`, unless
+    /// something due was armed since, or a budget ran out: then it is [`now`](Self::now).
+    ///
+    /// It is the start of the first slot that holds anything, and so may be early: for a
+    /// far timer by up to the span of its slot, and for one that was re-armed later, by
+    /// what was added. An `advance` to it then moves that timer to where it belongs, and
+    /// the answer comes closer: at most once per level for each re-arm. O(levels).
+    ///
+    /// ```
+    /// use tickwheel::{Tick, Wheel};
+    ///
+    /// let mut wheel = Wheel::new();
+    /// assert_eq!(wheel.next_deadline(), None);
+    /// wheel.arm(Tick::new(1_000_000), ());
+    /// let mut wakes = 0;
+    /// let due = loop {
+    ///     let next = wheel.next_deadline().unwrap();
+    ///     wakes += 1;
+    ///     if wheel.poll(next).is_some() {
+    ///         break next;
+    ///     }
+    /// };
+    /// assert_eq!(due, Tick::new(1_000_000));
+    /// assert!(wakes <= 4);
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Tick> {
+        self.next(Calendar::next_start)
+    }
+
+    /// A tick before which there is no work: like [`next_deadline`](Self::next_deadline),
+    /// but moves ahead of need count as work too.
+    ///
+    /// A driver that calls `advance` at every tick has no use for it. One that sleeps
+    /// until something happens may sleep until this instead of `next_deadline`: it then
+    /// wakes once per 64 timers of a crowded slot during the time before the slot begins,
+    /// and in return no single wake-up has to move a whole slot. The two agree when no
+    /// slot holds more than 64 timers. O(levels).
+    ///
+    /// ```
+    /// use tickwheel::{Tick, Wheel};
+    ///
+    /// let mut wheel = Wheel::new();
+    /// for id in 0..100_000 {
+    ///     wheel.arm(Tick::new(300_000), id); // all in one slot of 4096 ticks
+    /// }
+    /// let next = wheel.next_work().unwrap();
+    /// assert!(next < wheel.next_deadline().unwrap());
+    /// ```
+    #[must_use]
+    pub fn next_work(&self) -> Option<Tick> {
+        self.next(|calendar| calendar.next_work(|slot| self.store.crowd(slot)))
+    }
+
+    /// Now if anything is due; else what `ahead` finds, if there is anything to wait for.
+    #[inline]
+    fn next(&self, ahead: impl FnOnce(&Calendar<BITS>) -> Option<u64>) -> Option<Tick> {
+        if self.len() == self.calendar.nevers() {
+            return None;
+        }
+        if self.calendar.is_awake() {
+            let (accepting, firing) = self.calendar.late();
+            let slot = self.calendar.due_slot();
+            if slot.is_some() || !self.store.is_empty(accepting) || !self.store.is_empty(firing) {
+                return Some(self.now());
+            }
+        }
+        ahead(&self.calendar).map(Tick::new)
+    }
+}
