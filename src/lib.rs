@@ -1,5 +1,142 @@
-//! tickwheel
+//! A timing wheel that owns every deadline in a service.
+//!
+//! ```
+//! use tickwheel::{Tick, Wheel};
+//!
+//! let mut wheel = Wheel::new();
+//! let idle = wheel.arm(Tick::new(30), "connection 7 is idle");
+//! wheel.arm(Tick::new(50), "retransmit to connection 9");
+//! wheel.rearm(idle, Tick::new(45))?; // connection 7 was heard from
+//!
+//! let mut log = Vec::new();
+//! wheel.advance(Tick::new(44), |_, expired| log.push(expired.value));
+//! assert!(log.is_empty()); // never early
+//! wheel.advance(Tick::new(60), |_, expired| log.push(expired.value));
+//! assert_eq!(log, ["connection 7 is idle", "retransmit to connection 9"]);
+//! # Ok::<(), tickwheel::StaleKey>(())
+//! ```
+//!
+//! # Why a wheel
+//!
+//! The obvious timer queue is a heap. It costs O(log n) to arm, more to cancel, and most
+//! timers in a service are cancelled or pushed out long before they fire: each packet that
+//! arrives moves an idle timeout, each answer cancels a retransmission. A heap either
+//! searches, or fills up with dead entries.
+//!
+//! A hashed hierarchical timing wheel (Varghese & Lauck, SOSP 1987) keeps rings of slots:
+//! the finest has one slot per tick, each further ring has slots 64 times as long. Arming
+//! files a timer in the slot its deadline falls into; cancelling unlinks it; both take
+//! constant time. What lies in a coarse slot moves down a level as its time comes near.
+//! In this wheel neighbouring levels overlap, so that those moves are spread over the
+//! ticks before they are needed, and no single call has to pay for a whole slot. The
+//! [`internals`] page has the drawing.
+//!
+//! # Which type do I want?
+//!
+//! | you have | use |
+//! |---|---|
+//! | one owner (an event loop, a network stack, a simulation) and ticks of its own | [`Wheel`] |
+//! | a clock, and durations | [`Wheel`] with a [`Resolution`] and a [`Clock`] |
+//! | fewer than a dozen timers | an array; you do not need this crate |
+//!
+//! # Driving the wheel
+//!
+//! A wheel at rest stays at rest. Time is an argument of [`advance`](Wheel::advance) and
+//! [`poll`](Wheel::poll); [`next_deadline`](Wheel::next_deadline) says until when there is
+//! nothing to do. Calling early is harmless, calling late makes timers late, by just as much.
+//! Ticks that go backwards count as the tick the wheel is at.
+//!
+//! ```
+//! use core::time::Duration;
+//! use tickwheel::{Clock, ManualClock, Resolution, Wheel};
+//!
+//! let (clock, ms) = (ManualClock::new(), Resolution::MILLISECOND);
+//! let mut wheel = Wheel::new();
+//! wheel.arm(ms.deadline_after(clock.now(), Duration::from_secs(5)), "five seconds");
+//!
+//! while let Some(next) = wheel.next_deadline() {
+//!     clock.set(ms.start_of(next)); // a service would sleep until then
+//!     while let Some(expired) = wheel.poll(ms.now(clock.now())) {
+//!         assert_eq!(expired.value, "five seconds");
+//!     }
+//! }
+//! assert_eq!(clock.now().as_nanos(), 5_000_000_000);
+//! ```
+//!
+//! # Guarantees
+//!
+//! * **Never early.** Deadlines round up to a tick, the present rounds down, by the same
+//!   exact division. See [`Resolution`].
+//! * **On time.** `advance(now)` fires everything due by `now`, in order of tick, whatever
+//!   the gap since the last call. Equal ticks fire in the order of arming; [`Wheel`] says
+//!   which timers are exempt.
+//! * **Exactly one outcome per arm:** fired, cancelled (the value comes back), or handed
+//!   back or dropped when the wheel is drained, cleared or dropped.
+//! * **Truthful answers.** A successful `cancel` or `rearm` means that the old deadline
+//!   never fires; that includes a timer that is due in the very batch being fired.
+//! * **Stale keys are harmless.** A key of a timer that is gone, or of another wheel, is
+//!   refused in every build. It never reaches another timer.
+//! * **Callbacks may do what they like:** arm, cancel, re-arm, themselves included, panic.
+//!   A panic loses nothing but the timer that was firing; the rest fires on the next call.
+//! * **No lifetime limit.** Any `u64` tick works from any other. [`Tick::NEVER`] is held and
+//!   never fires. Nothing overflows.
+//! * **Bounded memory.** A cancelled value is returned at once. Entries never outnumber the
+//!   timers armed at one time by more than nine, whether or not anything advances; what the
+//!   allocator holds beyond that is the usual growth of a `Vec`.
+//! * **Bounded work on request:** [`advance_bounded`](Wheel::advance_bounded).
+//!
+//! # Costs
+//!
+//! | operation | time | allocates |
+//! |---|---|---|
+//! | `arm`, `arm_with`, `arm_tolerant` | O(1) | when the wheel grows |
+//! | `cancel`, `rearm`, `deadline`, `get`, `contains` | O(1) | no |
+//! | `advance`, `poll`, nothing due | O(1): one comparison | no |
+//! | `advance`, `poll` | O(levels + slots that hold something + timers visited), never O(ticks) | no |
+//! | a timer, over its life | O(levels) moves at most, amortised; none while only re-armed later | no |
+//! | `next_deadline`, `next_work` | O(levels) | no |
+//!
+//! Memory: the value and 24 bytes per timer, so 32 bytes with an 8-byte value; a cancelled
+//! timer's entry costs 4 more bytes until it is used again. The slots take 6 KB per level
+//! in use. A wheel allocates nothing until the first timer is armed.
+//!
+//! # What it is not
+//!
+//! No async runtime, no thread, no persistence, and no wall clock: a deadline that has to
+//! survive a restart is a wall-clock time, and [`WallAnchor`] converts it. The wheel has one
+//! owner; to share it between threads today, put it behind a lock.
+//!
+//! # Safety and correctness
+//!
+//! There is one line of `unsafe`, a prefetch instruction, in a file of its own. The wheel is
+//! compared with a `BTreeMap` after every step of random programs, on five geometries small
+//! enough to meet every wrap-around, from start times around every level edge and at both
+//! ends of the `u64` range, with a checker that walks every list. This shows the wheel to do
+//! what the model does on those programs; it is not a proof.
+//!
+//! # Crate features
+//!
+//! * **`std`** (default): [`MonotonicClock`] and [`WallAnchor`]. Without it the crate is
+//!   `no_std` and needs `alloc`.
+//! * **`boot-clock`**: `BootClock`, a clock that counts the time a machine spends suspended
+//!   (Linux and Android; other platforms as documented there).
+//!
+//! The minimum supported Rust version is 1.85.
 #![no_std]
+#![doc(test(attr(deny(warnings))))]
+#![warn(
+    clippy::std_instead_of_core,
+    clippy::std_instead_of_alloc,
+    clippy::alloc_instead_of_core
+)]
+#![cfg_attr(
+    not(feature = "std"),
+    expect(
+        rustdoc::broken_intra_doc_links,
+        reason = "the text links to clocks that need `std`"
+    )
+)]
+
 extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
@@ -7,6 +144,7 @@ extern crate std;
 mod clock;
 mod error;
 mod geometry;
+pub mod internals;
 mod key;
 mod prefetch;
 mod resolution;

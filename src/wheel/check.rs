@@ -36,7 +36,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
                     );
                 }
                 Some(Filed::Never) => {
-                    assert_eq!(due, u64::MAX, "entry {index} is held as never due")
+                    assert_eq!(due, u64::MAX, "entry {index} is held as never due");
                 }
                 Some(Filed::From(start)) => {
                     assert!(

@@ -50,7 +50,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// the same order as if there had been no interruption. A budget of zero counts as one.
     ///
     /// ```
-    /// use tickwheel::{Progress, Tick, Wheel};
+    /// use tickwheel::{Tick, Wheel};
     ///
     /// let mut wheel = Wheel::new();
     /// for id in 0..100 {

@@ -8,7 +8,7 @@ use crate::program::Op;
 
 /// What the oracle knows of a timer.
 #[derive(Clone, Debug)]
-pub struct Timer {
+pub(crate) struct Timer {
     key: TimerKey,
     deadline: Tick,
     tolerance: Ticks,
@@ -18,7 +18,7 @@ pub struct Timer {
     ordered: bool,
 }
 
-pub struct Model<const BITS: u32> {
+pub(crate) struct Model<const BITS: u32> {
     wheel: Wheel<u64, BITS>,
     /// Live timers by value.
     timers: BTreeMap<u64, Timer>,
@@ -30,7 +30,7 @@ pub struct Model<const BITS: u32> {
 }
 
 impl<const BITS: u32> Model<BITS> {
-    pub fn new(start: u64) -> Self {
+    pub(crate) fn new(start: u64) -> Self {
         let wheel = Wheel::starting_at(Tick::new(start));
         let mut model = Self {
             wheel,
@@ -43,11 +43,11 @@ impl<const BITS: u32> Model<BITS> {
         model
     }
 
-    pub fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         self.wheel.now().get()
     }
 
-    pub fn arm(&mut self, deadline: Tick, tolerance: Ticks) {
+    pub(crate) fn arm(&mut self, deadline: Tick, tolerance: Ticks) {
         let value = self.next_value;
         self.next_value += 1;
         let key = self.wheel.arm_tolerant(deadline, tolerance, value);
@@ -66,12 +66,12 @@ impl<const BITS: u32> Model<BITS> {
         );
     }
 
-    pub fn pick(&self, which: usize) -> Option<u64> {
+    pub(crate) fn pick(&self, which: usize) -> Option<u64> {
         let nth = which % self.timers.len().max(1);
         self.timers.keys().nth(nth).copied()
     }
 
-    pub fn rearm(&mut self, which: usize, deadline: Tick) {
+    pub(crate) fn rearm(&mut self, which: usize, deadline: Tick) {
         let Some(value) = self.pick(which) else {
             return;
         };
@@ -87,7 +87,7 @@ impl<const BITS: u32> Model<BITS> {
     }
 
     /// The timers due by `target`, in the order in which they must fire where that is fixed.
-    pub fn due_by(&self, target: u64) -> Vec<(u64, u64)> {
+    pub(crate) fn due_by(&self, target: u64) -> Vec<(u64, u64)> {
         let now = self.now();
         let mut due: Vec<_> = self
             .timers
@@ -102,7 +102,7 @@ impl<const BITS: u32> Model<BITS> {
     }
 
     /// Compares what fired with what was due, and forgets it.
-    pub fn settle(&mut self, fired: &[(u64, Expired<u64>)], due: &[(u64, u64)]) {
+    pub(crate) fn settle(&mut self, fired: &[(u64, Expired<u64>)], due: &[(u64, u64)]) {
         let ticks: Vec<u64> = fired.iter().map(|(tick, _)| *tick).collect();
         assert!(ticks.is_sorted(), "out of order of tick: {ticks:?}");
         let mut got: Vec<(u64, u64)> = fired
@@ -135,11 +135,11 @@ impl<const BITS: u32> Model<BITS> {
         }
     }
 
-    pub fn advance(&mut self, target: u64) {
+    pub(crate) fn advance(&mut self, target: u64) {
         let due = self.due_by(target);
         let mut fired = Vec::new();
         let count = self.wheel.advance(Tick::new(target), |turn, expired| {
-            fired.push((turn.now().get(), expired))
+            fired.push((turn.now().get(), expired));
         });
         assert_eq!(count, fired.len(), "wrong count");
         self.settle(&fired, &due);
@@ -153,7 +153,7 @@ impl<const BITS: u32> Model<BITS> {
         }
     }
 
-    pub fn advance_bounded(&mut self, target: u64, budget: usize) {
+    pub(crate) fn advance_bounded(&mut self, target: u64, budget: usize) {
         let due = self.due_by(target);
         let mut fired = Vec::new();
         for calls in 0.. {
@@ -180,7 +180,7 @@ impl<const BITS: u32> Model<BITS> {
         self.settle(&fired, &due);
     }
 
-    pub fn poll(&mut self, target: u64, take: usize) {
+    pub(crate) fn poll(&mut self, target: u64, take: usize) {
         if self.turn == Some(target) {
             return; // the same turn would go on, without what was armed late meanwhile
         }
@@ -217,22 +217,22 @@ impl<const BITS: u32> Model<BITS> {
     }
 
     /// As `settle`, for part of what is due: order among equal ticks holds for what was taken.
-    pub fn settle_unordered(&mut self, fired: &[(u64, Expired<u64>)], due: &[(u64, u64)]) {
+    pub(crate) fn settle_unordered(&mut self, fired: &[(u64, Expired<u64>)], due: &[(u64, u64)]) {
         assert_eq!(fired.len(), due.len(), "fired what was not due: {fired:?}");
         self.settle(fired, due);
     }
 
-    pub fn forget_all(&mut self) {
+    pub(crate) fn forget_all(&mut self) {
         self.stale
             .extend(self.timers.values().map(|timer| timer.key));
         self.timers.clear();
     }
 
-    pub fn step(&mut self, op: &Op) {
+    pub(crate) fn step(&mut self, op: &Op) {
         let now = self.now();
         match *op {
             Op::Arm { after, tolerance } => {
-                self.arm(Tick::new(now) + Ticks::new(after), Ticks::new(tolerance))
+                self.arm(Tick::new(now) + Ticks::new(after), Ticks::new(tolerance));
             }
             Op::ArmLike { which } => {
                 let deadline = self
@@ -266,7 +266,7 @@ impl<const BITS: u32> Model<BITS> {
             }
             Op::Advance { by } => self.advance(now.saturating_add(by)),
             Op::AdvanceBounded { by, budget } => {
-                self.advance_bounded(now.saturating_add(by), budget)
+                self.advance_bounded(now.saturating_add(by), budget);
             }
             Op::AdvanceToNext => {
                 if let Some(next) = self.wheel.next_deadline() {
@@ -294,7 +294,7 @@ impl<const BITS: u32> Model<BITS> {
     }
 
     /// Compares everything that can be asked.
-    pub fn compare(&mut self) {
+    pub(crate) fn compare(&mut self) {
         self.wheel.check();
         assert_eq!(self.wheel.len(), self.timers.len(), "length");
         for (value, timer) in &self.timers {
@@ -344,7 +344,7 @@ impl<const BITS: u32> Model<BITS> {
     }
 
     /// Fires everything there is by following `next_deadline`: the bound must converge.
-    pub fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         let mut wakes = 0;
         // At most one wake per level for each timer, and as many again for what was re-armed.
         let levels = 64u64.div_ceil(u64::from(BITS));

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 /// One step of a random program. Numbers pick among what there is at the time.
 #[derive(Clone, Debug)]
-pub enum Op {
+pub(crate) enum Op {
     Arm { after: u64, tolerance: u64 },
     ArmLike { which: usize },
     ArmPast { before: u64 },
@@ -24,12 +24,12 @@ pub enum Op {
 }
 
 /// Spans of every size: each bit length is as likely as any other.
-pub fn span(bits: u32) -> impl Strategy<Value = u64> {
+pub(crate) fn span(bits: u32) -> impl Strategy<Value = u64> {
     (0..=bits, any::<u64>())
         .prop_map(|(bits, random)| if bits == 0 { 0 } else { random >> (64 - bits) })
 }
 
-pub fn op(bits: u32) -> impl Strategy<Value = Op> {
+pub(crate) fn op(bits: u32) -> impl Strategy<Value = Op> {
     let which = 0usize..1000;
     prop_oneof![
         8 => span(bits).prop_map(|after| Op::Arm { after, tolerance: 0 }),
@@ -54,7 +54,7 @@ pub fn op(bits: u32) -> impl Strategy<Value = Op> {
 }
 
 /// Zero, around every level edge of every geometry, 2^30, 2^36, 2^42, and the end of time.
-pub fn start() -> impl Strategy<Value = u64> {
+pub(crate) fn start() -> impl Strategy<Value = u64> {
     prop_oneof![
         Just(0u64),
         (0u32..64, -70i64..=70).prop_map(|(bit, off)| (1u64 << bit).saturating_add_signed(off)),
