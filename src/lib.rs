@@ -166,3 +166,8 @@ pub use resolution::{Resolution, ResolutionError};
 pub use tick::{Tick, Ticks};
 pub use timestamp::Timestamp;
 pub use wheel::{Drain, Expired, Iter, Progress, Turn, Wheel};
+
+/// The README's example is a test too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

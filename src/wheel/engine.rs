@@ -92,19 +92,13 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
                     return Step::Fired(expired);
                 }
             }
-            let work = self
-                .calendar
-                .next_work(|slot| self.store.crowd(slot))
-                .unwrap_or(u64::MAX);
+            let ahead = self.calendar.ahead(|slot| self.store.crowd(slot));
+            let work = ahead.work;
             if work > target || work == u64::MAX {
                 // What was armed at or before the cursor meanwhile is for the next turn.
                 let (accepting, _) = self.calendar.late();
-                let wake = if self.store.is_empty(accepting) {
-                    work
-                } else {
-                    0
-                };
-                self.calendar.sleep_until(wake, target);
+                self.calendar
+                    .rest(target, ahead, !self.store.is_empty(accepting));
                 return Step::Done;
             }
             self.calendar.set_now(work - 1);

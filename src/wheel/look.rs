@@ -80,7 +80,13 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     #[inline]
     #[must_use]
     pub fn next_deadline(&self) -> Option<Tick> {
-        self.next(Calendar::next_start)
+        if self.len() == self.calendar.nevers() {
+            return None;
+        }
+        if self.calendar.is_awake() {
+            return self.due_or(|calendar| calendar.ahead(|_| 0).start);
+        }
+        Some(Tick::new(self.calendar.next_start()))
     }
 
     /// A tick before which there is no work: like [`next_deadline`](Self::next_deadline),
@@ -104,22 +110,22 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// ```
     #[must_use]
     pub fn next_work(&self) -> Option<Tick> {
-        self.next(|calendar| calendar.next_work(|slot| self.store.crowd(slot)))
-    }
-
-    /// Now if anything is due; else what `ahead` finds, if there is anything to wait for.
-    #[inline]
-    fn next(&self, ahead: impl FnOnce(&Calendar<BITS>) -> Option<u64>) -> Option<Tick> {
         if self.len() == self.calendar.nevers() {
             return None;
         }
-        if self.calendar.is_awake() {
-            let (accepting, firing) = self.calendar.late();
-            let slot = self.calendar.due_slot();
-            if slot.is_some() || !self.store.is_empty(accepting) || !self.store.is_empty(firing) {
-                return Some(self.now());
-            }
-        }
-        ahead(&self.calendar).map(Tick::new)
+        self.due_or(|calendar| calendar.ahead(|slot| self.store.crowd(slot)).work)
+    }
+
+    /// Now if anything is due; else what lies ahead.
+    fn due_or(&self, ahead: impl FnOnce(&Calendar<BITS>) -> u64) -> Option<Tick> {
+        let (accepting, firing) = self.calendar.late();
+        let due = self.calendar.due_slot().is_some()
+            || !self.store.is_empty(accepting)
+            || !self.store.is_empty(firing);
+        Some(if due {
+            self.now()
+        } else {
+            Tick::new(ahead(&self.calendar))
+        })
     }
 }

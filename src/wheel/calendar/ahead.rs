@@ -4,49 +4,49 @@ use super::Calendar;
 use crate::geometry::Geometry;
 use crate::wheel::store::SlotId;
 
+/// Ticks at which something happens next; `u64::MAX` if nothing does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::wheel) struct Ahead {
+    /// A slot begins that holds something.
+    pub(in crate::wheel) start: u64,
+    /// There is work: a slot begins, or a share moves down.
+    pub(in crate::wheel) work: u64,
+}
+
 impl<const BITS: u32> Calendar<BITS> {
     // --- what comes next ---
 
-    /// The first tick ahead at which a slot begins that holds something.
+    /// What lies ahead of the cursor, over the next occupied slot of every lane.
     #[inline]
-    pub(in crate::wheel) fn next_start(&self) -> Option<u64> {
-        self.earliest(|_, _, start| start)
-    }
-
-    /// The first tick ahead at which there is work: a slot begins, or a share moves down.
-    #[inline]
-    pub(in crate::wheel) fn next_work(&self, crowd: impl Fn(SlotId) -> u32) -> Option<u64> {
-        self.earliest(|lane, distance, start| {
-            let level = Self::level_of(lane);
-            let id = Self::id(lane, Geometry::<BITS>::slot(level, start));
-            if !Self::moves_early(lane, crowd(id)) {
-                start
-            } else if distance == 1 {
-                self.lanes[lane as usize].share_due.max(self.now + 1)
-            } else {
-                start - (1 << Geometry::<BITS>::shift(level))
-            }
-        })
-    }
-
-    /// The least `of(lane, slots ahead, start)` over the next occupied slot of every lane.
-    #[inline]
-    fn earliest(&self, of: impl Fn(u32, u64, u64) -> u64) -> Option<u64> {
-        let mut earliest = None;
+    pub(in crate::wheel) fn ahead(&self, crowd: impl Fn(SlotId) -> u32) -> Ahead {
+        let mut ahead = Ahead {
+            start: u64::MAX,
+            work: u64::MAX,
+        };
         let mut lanes = self.occupied;
         while lanes != 0 {
             let lane = lanes.trailing_zeros();
             lanes &= lanes - 1;
-            let shift = Geometry::<BITS>::shift(Self::level_of(lane));
+            let level = Self::level_of(lane);
+            let shift = Geometry::<BITS>::shift(level);
             let current = self.now >> shift;
             let slot = (current & (Geometry::<BITS>::SLOTS - 1)) as u32;
             let distance = self.lanes[lane as usize]
                 .occupied
                 .distance_after(slot, Geometry::<BITS>::SLOTS);
-            let tick = of(lane, distance, (current + distance) << shift);
-            earliest = Some(earliest.map_or(tick, |other: u64| other.min(tick)));
+            let start = (current + distance) << shift;
+            let id = Self::id(lane, Geometry::<BITS>::slot(level, start));
+            let work = if !Self::moves_early(lane, crowd(id)) {
+                start
+            } else if distance == 1 {
+                self.lanes[lane as usize].share_due.max(self.now + 1)
+            } else {
+                start - (1 << shift)
+            };
+            ahead.start = ahead.start.min(start);
+            ahead.work = ahead.work.min(work);
         }
-        earliest
+        ahead
     }
 
     // --- moving down ahead of need ---

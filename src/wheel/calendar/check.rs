@@ -86,5 +86,12 @@ impl<const BITS: u32> Calendar<BITS> {
             "there is work at {work}, but the wheel sleeps until {}",
             self.wake
         );
+        if !self.is_awake() {
+            assert_eq!(
+                self.start, work,
+                "the next slot begins at {work}, not {}",
+                self.start
+            );
+        }
     }
 }

@@ -15,6 +15,8 @@
 //!   the cursor, or at it.
 //! * `wake` is not after the first tick at which there is work, moves ahead of need
 //!   included; 0 while there is work at the cursor.
+//! * While `wake` is not 0, `start` is the first tick ahead at which a slot begins that
+//!   holds something.
 
 mod ahead;
 mod check;
@@ -24,6 +26,7 @@ use core::num::NonZeroU64;
 
 use crate::geometry::{Geometry, Occupancy};
 use crate::wheel::store::SlotId;
+pub(in crate::wheel) use ahead::Ahead;
 pub(in crate::wheel) use check::Filed;
 
 /// One ring of slots.
@@ -39,6 +42,7 @@ struct Lane {
 pub(in crate::wheel) struct Calendar<const BITS: u32> {
     now: u64,
     wake: u64,
+    start: u64,
     /// Bit `i` is set while lane `i` holds something.
     occupied: u64,
     /// Lanes up to the highest that was ever used.
@@ -85,6 +89,7 @@ impl<const BITS: u32> Calendar<BITS> {
         Self {
             now,
             wake: u64::MAX,
+            start: u64::MAX,
             occupied: 0,
             lanes: Vec::new(),
             accepting: 0,
@@ -142,6 +147,13 @@ impl<const BITS: u32> Calendar<BITS> {
         if occupied.is_empty() {
             self.occupied &= !(1 << lane);
         }
+        let shift = Geometry::<BITS>::shift(Self::level_of(lane));
+        if !self.is_awake()
+            && self.start >> shift << shift == self.start
+            && Geometry::<BITS>::slot(Self::level_of(lane), self.start) == slot
+        {
+            self.start = self.ahead(|_| 0).start;
+        }
     }
 
     /// To be told of every push that made `filed` 1 or [`SHARE`](Self::SHARE)` + 1`: marks a slot that has
@@ -174,6 +186,7 @@ impl<const BITS: u32> Calendar<BITS> {
         } else {
             start
         };
+        self.start = self.start.min(start);
         self.wake = self.wake.min(work);
     }
 
@@ -274,11 +287,20 @@ impl<const BITS: u32> Calendar<BITS> {
         self.wake = 0;
     }
 
-    /// Goes to `target`, up to which nothing is left to do, and says when there is work again.
+    /// Goes to `target`, up to which nothing is left to do. Stays awake if something waits
+    /// for the next turn.
     #[inline]
-    pub(in crate::wheel) fn sleep_until(&mut self, tick: u64, target: u64) {
-        self.wake = tick;
+    pub(in crate::wheel) fn rest(&mut self, target: u64, ahead: Ahead, something_waits: bool) {
         self.now = self.now.max(target);
+        self.start = ahead.start;
+        self.wake = if something_waits { 0 } else { ahead.work };
+    }
+
+    /// The first tick ahead at which a slot begins that holds something, of a calendar that
+    /// is not [awake](Self::is_awake).
+    #[inline]
+    pub(in crate::wheel) fn next_start(&self) -> u64 {
+        self.start
     }
 
     /// Whether there may be work at the cursor.
