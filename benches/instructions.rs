@@ -1,0 +1,284 @@
+//! Instructions per operation, counted by valgrind: the same on every run, whatever else
+//! the machine is doing.
+//!
+//! ```text
+//! cargo bench --bench instructions
+//! ```
+//!
+//! Each operation runs under `callgrind` in two processes, in one of them ten thousand times
+//! more often than in the other: the difference is what the operation costs, and the loop
+//! around it. The loop is counted as well, and subtracted.
+
+use std::fmt::Display;
+use std::hint::black_box;
+use std::io::ErrorKind;
+use std::process::{Command, ExitCode};
+
+use tickwheel::{Tick, Ticks, TimerKey, Wheel};
+
+/// How often an operation runs, in the two processes whose counts are subtracted.
+const FEW: usize = 1_000;
+const MANY: usize = 11_000;
+
+/// Timers of a wheel that is at rest: 10,000 over half an hour of milliseconds.
+const TIMERS: u64 = 10_000;
+const HALF_HOUR: u64 = 30 * 60_000;
+
+/// From when on they are due: two slots of the level they lie on away, so that no share of
+/// them moves ahead of need yet.
+const REST: u64 = 600_000;
+
+/// Asks a process of this program to run one operation.
+const RUN: &str = "--run";
+
+struct Operation {
+    name: &'static str,
+    /// Prepares, and then runs the operation so many times, `MANY` at most.
+    run: fn(usize),
+}
+
+const LOOP: Operation = Operation {
+    name: "the loop alone",
+    run: |times| each(&mut one_far(), times, |_, _| ()),
+};
+
+const OPERATIONS: [Operation; 12] = [
+    Operation {
+        name: "advance by a tick, 1 far timer",
+        run: |times| each(&mut one_far(), times, advance),
+    },
+    Operation {
+        name: "advance by a tick, 10,000 timers",
+        run: |times| each(&mut at_rest(), times, advance),
+    },
+    Operation {
+        name: "poll nothing, 1 far timer",
+        run: |times| each(&mut one_far(), times, poll),
+    },
+    Operation {
+        name: "poll nothing, 10,000 timers",
+        run: |times| each(&mut at_rest(), times, poll),
+    },
+    Operation {
+        name: "next_deadline, 1 far timer",
+        run: |times| each(&mut one_far(), times, |wheel, _| wheel.next_deadline()),
+    },
+    Operation {
+        name: "next_deadline, 10,000 timers",
+        run: |times| each(&mut at_rest(), times, |wheel, _| wheel.next_deadline()),
+    },
+    Operation {
+        name: "arm, memory never used",
+        run: |times| {
+            let mut wheel = Wheel::with_capacity(MANY);
+            let at = deadlines();
+            each(&mut wheel, times, |wheel, time| wheel.arm(at[time], 0));
+        },
+    },
+    Operation {
+        name: "arm, memory of a cancelled timer",
+        run: |times| {
+            let (mut wheel, keys, at) = armed();
+            for key in keys {
+                wheel.cancel(key);
+            }
+            each(&mut wheel, times, |wheel, time| wheel.arm(at[time], 0));
+        },
+    },
+    Operation {
+        name: "cancel",
+        run: |times| {
+            let (mut wheel, keys, _) = armed();
+            each(&mut wheel, times, |wheel, time| wheel.cancel(keys[time]));
+        },
+    },
+    Operation {
+        name: "cancel and arm",
+        run: |times| {
+            let (mut wheel, keys, at) = armed();
+            each(&mut wheel, times, |wheel, time| {
+                (wheel.cancel(keys[time]), wheel.arm(at[time], 0))
+            });
+        },
+    },
+    Operation {
+        name: "rearm later",
+        run: |times| {
+            let (mut wheel, keys, at) = armed();
+            let later: Vec<_> = at.iter().map(|at| *at + Ticks::new(1_000)).collect();
+            each(&mut wheel, times, |wheel, time| {
+                wheel.rearm(keys[time], later[time])
+            });
+        },
+    },
+    Operation {
+        name: "rearm earlier",
+        run: |times| {
+            let (mut wheel, keys, at) = armed();
+            let earlier: Vec<_> = at.iter().map(|at| Tick::new(at.get() / 2)).collect();
+            each(&mut wheel, times, |wheel, time| {
+                wheel.rearm(keys[time], earlier[time])
+            });
+        },
+    },
+];
+
+// --- what the operations work on ---
+
+/// Runs `operation` so many times, in a way the compiler cannot see through.
+///
+/// The wheel is not dropped: that would cost instructions by how many timers are left.
+fn each<R>(
+    wheel: &mut Wheel<u64>,
+    times: usize,
+    mut operation: impl FnMut(&mut Wheel<u64>, usize) -> R,
+) {
+    for time in 0..times {
+        let wheel = black_box(&mut *wheel);
+        black_box(operation(wheel, time));
+    }
+    std::mem::forget(std::mem::take(wheel));
+}
+
+/// A wheel with nothing to do for years.
+fn one_far() -> Wheel<u64> {
+    let mut wheel = Wheel::new();
+    wheel.arm(Tick::new(1 << 40), 0);
+    wheel
+}
+
+/// A wheel that holds many timers and has nothing to do while an operation runs.
+fn at_rest() -> Wheel<u64> {
+    let mut wheel = Wheel::new();
+    for timer in 0..TIMERS {
+        wheel.arm(Tick::new(REST + timer * HALF_HOUR / TIMERS), timer);
+    }
+    let next = wheel.next_work();
+    assert!(
+        next > Some(Tick::new(MANY as u64)),
+        "work at {next:?}, while the operation runs until {MANY}"
+    );
+    wheel
+}
+
+/// A wheel with one timer for every time that an operation may run, their keys, and what
+/// they were armed for.
+fn armed() -> (Wheel<u64>, Vec<TimerKey>, Vec<Tick>) {
+    let mut wheel = Wheel::with_capacity(MANY);
+    let at = deadlines();
+    let keys = at.iter().map(|at| wheel.arm(*at, 0)).collect();
+    (wheel, keys, at)
+}
+
+/// Deadlines all over half an hour, none of them soon, in an order without a pattern.
+fn deadlines() -> Vec<Tick> {
+    let hashed = (0..MANY as u64).map(|time| time.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32);
+    hashed
+        .map(|hash| Tick::new(REST + ((hash * HALF_HOUR) >> 32)))
+        .collect()
+}
+
+fn advance(wheel: &mut Wheel<u64>, _time: usize) -> usize {
+    let next = wheel.now() + Ticks::new(1);
+    wheel.advance(next, |_, expired| {
+        black_box(expired.value);
+    })
+}
+
+fn poll(wheel: &mut Wheel<u64>, _time: usize) -> Option<u64> {
+    let next = wheel.now() + Ticks::new(1);
+    Some(wheel.poll(next)?.value)
+}
+
+// --- counting ---
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    if has(RUN) {
+        return exit(run(&args));
+    }
+    if has("--bench") && !has("--test") {
+        return exit(print_table());
+    }
+    for operation in OPERATIONS.iter().chain([&LOOP]) {
+        (operation.run)(1);
+    }
+    println!("every operation ran once; `cargo bench --bench instructions` counts");
+    ExitCode::SUCCESS
+}
+
+fn exit(done: Result<(), String>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("instructions: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs one operation, as `count` asks for it.
+fn run(args: &[String]) -> Result<(), String> {
+    let [_, name, times] = args else {
+        return Err(format!("{RUN} OPERATION TIMES"));
+    };
+    let mut operations = OPERATIONS.iter().chain([&LOOP]);
+    let operation = operations
+        .find(|operation| operation.name == name)
+        .ok_or_else(|| format!("{name}: no such operation"))?;
+    let times = times.parse().ok().filter(|times| *times <= MANY);
+    let times = times.ok_or_else(|| format!("{name}: at most {MANY} times"))?;
+    (operation.run)(times);
+    Ok(())
+}
+
+fn print_table() -> Result<(), String> {
+    match Command::new("valgrind").arg("--version").output() {
+        Ok(version) => println!("{}", String::from_utf8_lossy(&version.stdout)),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            println!("valgrind is not installed; instructions cannot be counted without it");
+            return Ok(());
+        }
+        Err(error) => return Err(format!("valgrind: {error}")),
+    }
+    let bare = per_time(&LOOP)?;
+    println!("| operation | instructions |\n|---|---:|");
+    for operation in &OPERATIONS {
+        println!(
+            "| {} | {:.1} |",
+            operation.name,
+            per_time(operation)? - bare
+        );
+    }
+    println!("\nThe loop around each, {bare:.1} instructions, is subtracted.");
+    Ok(())
+}
+
+/// Instructions that one more time costs.
+fn per_time(operation: &Operation) -> Result<f64, String> {
+    let (few, many) = (count(operation, FEW)?, count(operation, MANY)?);
+    Ok((many as f64 - few as f64) / (MANY - FEW) as f64)
+}
+
+/// Instructions of a whole process that runs `operation` so many times.
+fn count(operation: &Operation, times: usize) -> Result<u64, String> {
+    let name = operation.name;
+    let failed = |what: &dyn Display| format!("counting {name:?}: {what}");
+    let program = std::env::current_exe().map_err(|error| failed(&error))?;
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(program)
+        .args([RUN, name, &times.to_string()])
+        .output()
+        .map_err(|error| failed(&error))?;
+    let report = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(failed(&report));
+    }
+    let collected = report.lines().find_map(|line| {
+        let (_, count) = line.split_once("Collected :")?;
+        count.trim().parse().ok()
+    });
+    collected.ok_or_else(|| failed(&report))
+}
