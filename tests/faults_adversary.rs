@@ -5,8 +5,8 @@
 //! Properties:
 //! * what fires is armed, is due at the very tick that is being fired, and is not one that
 //!   has to wait for the next turn;
-//! * after a turn nothing is left that was due in it, also when a turn of `poll` was left
-//!   open or cut short by another;
+//! * after a turn nothing is left that was due in it, also when a turn of `poll` or of
+//!   `advance_bounded` was left open, or cut short by an `advance`;
 //! * equal ticks fire in the order of arming, unless re-armed, tolerant or late;
 //! * every operation inside a callback answers as the map does.
 
@@ -15,7 +15,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use support::{at, drive_by_next_deadline, drive_to};
-use tickwheel::{Expired, Tick, Ticks, TimerKey, Wheel};
+use tickwheel::{Expired, Tick, Ticks, TimerKey, Turn, Wheel};
 
 /// What the map knows of a timer.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +51,8 @@ struct Adversary {
     stale: Vec<TimerKey>,
     made: u64,
     state: u64,
-    /// The target of a turn of `poll` that was left open.
-    open: Option<u64>,
+    /// Whether a turn of `poll` or `advance_bounded` was left open.
+    open: bool,
     /// Tick and value of the last that fired of those that keep their place.
     last: (u64, u64),
 }
@@ -66,7 +66,7 @@ impl Adversary {
             stale,
             made: 0,
             state,
-            open: None,
+            open: false,
             last: (0, 0),
         }
     }
@@ -196,6 +196,36 @@ impl Adversary {
         }
     }
 
+    /// Begins a turn, unless one was left open.
+    fn continue_turn(&mut self, now: u64) {
+        if !self.open {
+            self.begin(now);
+        }
+        self.open = true;
+    }
+
+    /// What happens in the callback of a timer.
+    fn in_callback<const BITS: u32>(
+        &mut self,
+        turn: &mut Turn<'_, u64, BITS>,
+        expired: Expired<u64>,
+    ) {
+        let now = turn.now().get();
+        let again = self.fired(now, &expired);
+        self.act(now, |op| match op {
+            Op::Arm(due, tolerance, value) => {
+                Answer::Armed(turn.arm_tolerant(due, tolerance, value))
+            }
+            Op::Rearm(key, due) => Answer::Moved(turn.rearm(key, due).is_ok()),
+            Op::Cancel(key) => Answer::Gone(turn.cancel(key)),
+        });
+        if let Some(tick) = again {
+            self.note(now, tick, expired.tolerance, expired.value, expired.key);
+            let key = expired.key;
+            assert_eq!(turn.rearm_expired(expired, at(tick)), key, "lost its key");
+        }
+    }
+
     /// A turn to `target` has ended.
     fn end(&self, target: u64) {
         let due = |armed: &Armed| armed.due <= target && armed.due < u64::MAX && !armed.waits;
@@ -207,24 +237,28 @@ impl Adversary {
 /// One turn of `advance`, in which everything happens in the callback.
 fn advance<const BITS: u32>(wheel: &mut Wheel<u64, BITS>, adversary: &mut Adversary, target: u64) {
     adversary.begin(wheel.now().get());
-    adversary.open = None;
+    adversary.open = false;
     wheel.advance(at(target), |turn, expired| {
-        let now = turn.now().get();
-        let again = adversary.fired(now, &expired);
-        adversary.act(now, |op| match op {
-            Op::Arm(due, tolerance, value) => {
-                Answer::Armed(turn.arm_tolerant(due, tolerance, value))
-            }
-            Op::Rearm(key, due) => Answer::Moved(turn.rearm(key, due).is_ok()),
-            Op::Cancel(key) => Answer::Gone(turn.cancel(key)),
-        });
-        if let Some(tick) = again {
-            adversary.note(now, tick, expired.tolerance, expired.value, expired.key);
-            let key = expired.key;
-            assert_eq!(turn.rearm_expired(expired, at(tick)), key, "lost its key");
-        }
+        adversary.in_callback(turn, expired)
     });
     adversary.end(target);
+}
+
+/// One call of `advance_bounded`, which may go on with a turn that was left open.
+fn advance_bounded<const BITS: u32>(
+    wheel: &mut Wheel<u64, BITS>,
+    adversary: &mut Adversary,
+    target: u64,
+    budget: usize,
+) {
+    adversary.continue_turn(wheel.now().get());
+    let progress = wheel.advance_bounded(at(target), budget, |turn, expired| {
+        adversary.in_callback(turn, expired);
+    });
+    if progress.is_done() {
+        adversary.open = false;
+        adversary.end(target);
+    }
 }
 
 /// At most `most` timers of a turn of `poll`, which may go on with one that was left open.
@@ -234,13 +268,10 @@ fn poll<const BITS: u32>(
     target: u64,
     most: u64,
 ) {
-    if adversary.open != Some(target) {
-        adversary.begin(wheel.now().get());
-    }
-    adversary.open = Some(target);
+    adversary.continue_turn(wheel.now().get());
     for _ in 0..most {
         let Some(expired) = wheel.poll(at(target)) else {
-            adversary.open = None;
+            adversary.open = false;
             adversary.end(target);
             return;
         };
@@ -275,10 +306,10 @@ fn run<const BITS: u32>(seed: u64) {
         }
         let now = wheel.now().get();
         let target = adversary.tick(now).clamp(now, now + 5_000);
-        match (adversary.random(4), adversary.open) {
-            (0, _) => poll(&mut wheel, &mut adversary, target, u64::MAX),
-            (1, _) => poll(&mut wheel, &mut adversary, target, 3),
-            (2, Some(open)) => poll(&mut wheel, &mut adversary, open, 5),
+        match adversary.random(6) {
+            0 => poll(&mut wheel, &mut adversary, target, u64::MAX),
+            1 | 2 => poll(&mut wheel, &mut adversary, target, 3),
+            3 | 4 => advance_bounded(&mut wheel, &mut adversary, target, 7),
             _ => advance(&mut wheel, &mut adversary, target),
         }
         wheel.check();

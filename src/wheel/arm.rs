@@ -128,6 +128,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         let filing = self.calendar.filing(due, false);
         let (index, generation, filed) = self.store.insert(filing.slot, due, value);
         self.calendar.filed(filing, due, filed);
+        // Whoever used the entry before may have had a tolerance.
         if let Some(tolerance) = self.tolerances.get_mut(index as usize) {
             tolerance.span = Ticks::ZERO;
         }
@@ -138,6 +139,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     pub(super) fn tolerate(&mut self, index: Index, tolerance: Tolerance) {
         let at = index as usize;
         if self.tolerances.len() <= at {
+            if tolerance.span == Ticks::ZERO {
+                return;
+            }
             self.tolerances.resize(at + 1, Tolerance::default());
         }
         self.tolerances[at] = tolerance;
@@ -149,6 +153,18 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         if self.len() >= self.limit {
             full(self.limit);
         }
+    }
+
+    /// Moves an entry, which was due at `was`, from its list to where `due` belongs.
+    #[inline(never)]
+    fn refile(&mut self, index: Index, was: u64, due: u64, tolerant: bool) {
+        if was == u64::MAX {
+            self.calendar.unfiled_never();
+        }
+        let filing = self.calendar.filing(due, tolerant);
+        let (emptied, filed) = self.store.refile(filing.slot, index);
+        self.emptied(emptied);
+        self.calendar.filed(filing, due, filed);
     }
 
     /// Files an entry that is on no list where `due` belongs.
@@ -243,12 +259,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         // Filed no later than before, on a slot still to come: the wheel finds the new tick
         // when it gets there. Not so what is never met, nor what is late already.
         if due < was || due == u64::MAX || was <= self.calendar.now() {
-            if was == u64::MAX {
-                self.calendar.unfiled_never();
-            }
-            let emptied = self.store.unlink(index);
-            self.emptied(emptied);
-            self.file(index, due, tolerant);
+            self.refile(index, was, due, tolerant);
         }
         Ok(())
     }

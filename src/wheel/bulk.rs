@@ -56,7 +56,8 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
 
     /// Lets the wheel hold at most `limit` timers, or 2^31 - 16 if that is less.
     ///
-    /// Timers armed already stay, even if there are more. A bound is the way to keep a
+    /// Timers armed already stay, even if there are more, and one that expires may be armed
+    /// again under its key. A bound is the way to keep a
     /// flood of work from becoming a flood of memory; see [`try_arm`](Self::try_arm).
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit.min(MAX_LEN);
@@ -134,8 +135,8 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// Makes every key stale and every slot unmarked. Says how the wheel was known so far.
     fn forget_all(&mut self) -> WheelId {
         self.settle();
-        self.turn = None;
         self.calendar.clear();
+        self.shares = None;
         core::mem::replace(&mut self.id, WheelId::next())
     }
 }

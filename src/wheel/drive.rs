@@ -40,14 +40,18 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         if self.calendar.skip_to(now.get()) {
             return 0;
         }
-        self.run(now, Budget::UNBOUNDED, fire).fired()
+        self.open_turn();
+        self.run(now, Budget::unbounded(), fire).fired()
     }
 
     /// As [`advance`](Self::advance), but visits at most `budget` timers, moves counted.
     ///
-    /// Once the budget is spent the cursor stays where the work is, and
-    /// [`next_deadline`](Self::next_deadline) says so; the next call goes on from there, in
-    /// the same order as if there had been no interruption. A budget of zero counts as one.
+    /// Once the budget is spent the cursor stays where the work is; the next call goes on
+    /// from there, whatever tick it is for, and all calls up to the one that is done are one
+    /// turn: what is armed meanwhile for [`now`](Self::now) or before waits for the next, so
+    /// that no timer can use up the budget of the others. A budget of zero counts as one.
+    ///
+    /// Timers fire in the same order as without a budget, those that were re-armed included.
     ///
     /// ```
     /// use tickwheel::{Tick, Wheel};
@@ -71,6 +75,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         if self.calendar.skip_to(now.get()) {
             return Progress::Done { fired: 0 };
         }
+        self.continue_turn();
         self.run(now, Budget::new(budget), fire)
     }
 
@@ -80,7 +85,6 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         mut budget: Budget,
         mut fire: impl FnMut(&mut Turn<'_, T, BITS>, Expired<T>),
     ) -> Progress {
-        self.open_turn();
         let mut fired = 0;
         loop {
             match self.step(now.get(), &mut budget) {
@@ -97,9 +101,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// The next timer due by `now`, or `None`: then time has moved to `now`.
     ///
     /// The same engine as [`advance`](Self::advance), one timer at a time, with the whole
-    /// wheel at hand between calls. Call it until it returns `None`: calls with the same
-    /// `now` up to then are one turn, and what is armed meanwhile for the wheel's
-    /// [`now`](Self::now) or before waits for the next turn. So this loop ends:
+    /// wheel at hand between calls. Call it until it returns `None`: the calls up to then
+    /// are one turn, and what is armed meanwhile for the wheel's [`now`](Self::now) or
+    /// before waits for the next turn. So this loop ends:
     ///
     /// ```
     /// use tickwheel::{Tick, Wheel};
@@ -123,18 +127,11 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     }
 
     fn poll_due(&mut self, now: Tick) -> Option<Expired<T>> {
-        if self.turn != Some(now) {
-            self.open_turn();
-            self.turn = Some(now);
-        }
-        let mut budget = Budget::UNBOUNDED;
-        match self.step(now.get(), &mut budget) {
+        self.continue_turn();
+        match self.step(now.get(), &mut Budget::unbounded()) {
             Step::Fired(expired) => Some(expired),
-            // The budget has no end; nothing is spent.
-            Step::Done | Step::Spent => {
-                self.turn = None;
-                None
-            }
+            // A budget without end is never spent.
+            Step::Done | Step::Spent => None,
         }
     }
 
@@ -173,21 +170,15 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
             return self.arm_tolerant(deadline, tolerance, value);
         };
         self.fired = None;
+        self.tolerate(
+            index,
+            Tolerance {
+                deadline,
+                span: tolerance,
+            },
+        );
         let tolerant = tolerance != Ticks::ZERO;
-        let due = if tolerant {
-            deadline.coalesce(tolerance).get()
-        } else {
-            deadline.get()
-        };
-        if tolerant {
-            self.tolerate(
-                index,
-                Tolerance {
-                    deadline,
-                    span: tolerance,
-                },
-            );
-        }
+        let due = deadline.coalesce(tolerance).get();
         self.store.restore(index, due, value);
         self.file(index, due, tolerant);
         key

@@ -29,13 +29,24 @@ pub(super) enum Step<T> {
     Spent,
 }
 
+/// Shares still to be moved at the cursor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shares {
+    /// Of this level and those below it.
+    level: u32,
+    /// What is left of the share of this level; 0 if it has not been asked for.
+    left: u32,
+}
+
 /// Visits that may still be paid for.
 pub(super) struct Budget(usize);
 
 // === impl Budget ===
 
 impl Budget {
-    pub(super) const UNBOUNDED: Self = Self(usize::MAX);
+    pub(super) const fn unbounded() -> Self {
+        Self(usize::MAX)
+    }
 
     /// At least one visit.
     pub(super) fn new(visits: usize) -> Self {
@@ -53,15 +64,23 @@ impl Budget {
 // === impl Wheel ===
 
 impl<T, const BITS: u32> Wheel<T, BITS> {
-    /// Lets a turn fire what was armed at or before the cursor since the last one.
+    /// Begins a turn: it fires what was armed at or before the cursor until now.
     pub(super) fn open_turn(&mut self) {
-        self.turn = None;
+        self.in_turn = true;
         self.flush();
         let (accepting, firing) = self.calendar.late();
         if self.store.is_empty(firing) {
             self.calendar.swap_late();
         } else {
             self.store.splice(accepting, firing);
+        }
+    }
+
+    /// Begins a turn unless one was interrupted.
+    #[inline]
+    pub(super) fn continue_turn(&mut self) {
+        if !self.in_turn {
+            self.open_turn();
         }
     }
 
@@ -84,6 +103,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         self.settle();
         self.calendar.stay_awake();
         loop {
+            if !self.move_shares(budget) {
+                return Step::Spent;
+            }
             while let Some(slot) = self.due_slot() {
                 if !budget.take() {
                     return Step::Spent;
@@ -95,10 +117,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
             let ahead = self.calendar.ahead(|slot| self.store.crowd(slot));
             let work = ahead.work;
             if work > target || work == u64::MAX {
-                // What was armed at or before the cursor meanwhile is for the next turn.
-                let (accepting, _) = self.calendar.late();
-                self.calendar
-                    .rest(target, ahead, !self.store.is_empty(accepting));
+                self.end_turn(target);
                 return Step::Done;
             }
             self.calendar.set_now(work - 1);
@@ -106,12 +125,28 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
                 return Step::Spent;
             }
             self.calendar.set_now(work);
-            self.move_shares(budget);
+            self.shares = Some(Shares {
+                level: self.calendar.top_level(),
+                left: 0,
+            })
+            .filter(|shares| shares.level > 0);
             // While this tick fires, let the first entries of the next one arrive.
             if let Some(next) = self.calendar.slot_beginning(0, work + 1) {
                 self.store.prefetch_recent(next);
             }
         }
+    }
+
+    /// Goes to `target`, up to which nothing is left to do in this turn.
+    fn end_turn(&mut self, target: u64) {
+        self.in_turn = false;
+        let (accepting, _) = self.calendar.late();
+        if !self.store.is_empty(accepting) {
+            self.flush(); // what waits there for the next turn may have been cancelled
+        }
+        let waits = !self.store.is_empty(accepting);
+        let ahead = self.calendar.ahead(|slot| self.store.crowd(slot));
+        self.calendar.rest(target, ahead, waits);
     }
 
     /// The slot or list that holds what is due at the cursor.
@@ -165,20 +200,40 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         true
     }
 
-    /// Moves the shares that are due of the slots that come up next, the highest first.
-    fn move_shares(&mut self, budget: &mut Budget) {
-        for level in self.calendar.coarse_levels() {
-            if let Some((slot, start, count)) =
-                self.calendar.share(level, |slot| self.store.crowd(slot))
-            {
-                self.move_down(slot, level, start, count, budget);
+    /// Moves the shares that are due of the slots that come up next, the highest level
+    /// first. Says whether the budget sufficed; if not, the next call goes on.
+    fn move_shares(&mut self, budget: &mut Budget) -> bool {
+        while let Some(Shares { level, left }) = self.shares {
+            self.shares = (level > 1).then(|| Shares {
+                level: level - 1,
+                left: 0,
+            });
+            let Some((slot, start)) = self.calendar.next_slot(level) else {
+                continue;
+            };
+            let count = match left {
+                0 => self.calendar.share(level, start, self.store.crowd(slot)),
+                left => left,
+            };
+            let left = count - self.move_down(slot, level, start, count, budget);
+            if left > 0 && !self.store.is_empty(slot) {
+                self.shares = Some(Shares { level, left });
+                return false;
             }
         }
+        true
     }
 
     /// Moves up to `count` entries from the back of a coarse slot one level down, those
-    /// that were re-armed past its end to wherever they now belong.
-    fn move_down(&mut self, slot: SlotId, level: u32, start: u64, count: u32, budget: &mut Budget) {
+    /// that were re-armed past its end to wherever they now belong. Says how many.
+    fn move_down(
+        &mut self,
+        slot: SlotId,
+        level: u32,
+        start: u64,
+        count: u32,
+        budget: &mut Budget,
+    ) -> u32 {
         let shift = Geometry::<BITS>::shift(level);
         let drained = if level == 1 { End::Front } else { End::Back };
         let mut back = self.store.back(slot);
@@ -209,5 +264,6 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         if emptied {
             self.calendar.emptied(slot);
         }
+        popped
     }
 }

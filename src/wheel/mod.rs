@@ -28,6 +28,7 @@ use core::fmt;
 use crate::key::WheelId;
 use crate::{Tick, Ticks};
 use calendar::Calendar;
+use engine::Shares;
 use store::{Index, MAX_ENTRIES, Store};
 
 pub use bulk::{Drain, Iter};
@@ -80,8 +81,11 @@ pub struct Wheel<T, const BITS: u32 = 6> {
     tolerances: Vec<Tolerance>,
     /// The entry whose value was handed out last; kept so that its key can be re-armed.
     fired: Option<Index>,
-    /// While a turn of `poll` is open: its target.
-    turn: Option<Tick>,
+    /// Whether a turn has begun that is not done: between calls of `poll`, or when a budget
+    /// ran out.
+    in_turn: bool,
+    /// What a budget that ran out left to move at the cursor.
+    shares: Option<Shares>,
     limit: usize,
 }
 
@@ -136,7 +140,8 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
             calendar: Calendar::new(now.get()),
             tolerances: Vec::new(),
             fired: None,
-            turn: None,
+            in_turn: false,
+            shares: None,
             limit: MAX_LEN,
         }
     }

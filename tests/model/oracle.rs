@@ -25,8 +25,6 @@ pub(crate) struct Model<const BITS: u32> {
     /// Keys that must be refused for ever.
     stale: Vec<TimerKey>,
     next_value: u64,
-    /// Where a turn of `poll` was left open.
-    turn: Option<u64>,
 }
 
 impl<const BITS: u32> Model<BITS> {
@@ -37,7 +35,6 @@ impl<const BITS: u32> Model<BITS> {
             timers: BTreeMap::new(),
             stale: Vec::new(),
             next_value: 0,
-            turn: None,
         };
         model.arm(Tick::new(u64::MAX - 1), Ticks::ZERO); // the very far one
         model
@@ -180,46 +177,14 @@ impl<const BITS: u32> Model<BITS> {
         self.settle(&fired, &due);
     }
 
-    pub(crate) fn poll(&mut self, target: u64, take: usize) {
-        if self.turn == Some(target) {
-            return; // the same turn would go on, without what was armed late meanwhile
-        }
+    pub(crate) fn poll(&mut self, target: u64) {
         let due = self.due_by(target);
         let mut fired = Vec::new();
-        while fired.len() < take {
-            let Some(expired) = self.wheel.poll(Tick::new(target)) else {
-                break;
-            };
+        while let Some(expired) = self.wheel.poll(Tick::new(target)) {
             fired.push((self.wheel.now().get(), expired));
             self.wheel.check();
         }
-        if fired.len() < take {
-            self.turn = None;
-            self.settle(&fired, &due);
-        } else {
-            self.turn = Some(target);
-            // Stopped in the middle: a prefix has fired, the rest stays.
-            let taken: Vec<_> = fired.iter().map(|(_, expired)| expired.value).collect();
-            let last = fired.last().map_or(0, |(tick, _)| *tick);
-            let prefix: Vec<_> = due
-                .iter()
-                .copied()
-                .filter(|(_, value)| taken.contains(value))
-                .collect();
-            for (tick, value) in &due {
-                assert!(
-                    *tick >= last || taken.contains(value),
-                    "{value}, due {tick}, was passed over"
-                );
-            }
-            self.settle_unordered(&fired, &prefix);
-        }
-    }
-
-    /// As `settle`, for part of what is due: order among equal ticks holds for what was taken.
-    pub(crate) fn settle_unordered(&mut self, fired: &[(u64, Expired<u64>)], due: &[(u64, u64)]) {
-        assert_eq!(fired.len(), due.len(), "fired what was not due: {fired:?}");
-        self.settle(fired, due);
+        self.settle(&fired, &due);
     }
 
     pub(crate) fn forget_all(&mut self) {
@@ -283,7 +248,7 @@ impl<const BITS: u32> Model<BITS> {
                     self.advance(work.get());
                 }
             }
-            Op::Poll { by, take } => self.poll(now.saturating_add(by), take),
+            Op::Poll { by } => self.poll(now.saturating_add(by)),
             Op::Shrink => self.wheel.shrink_to_fit(),
             Op::Clear => {
                 self.wheel.clear();

@@ -18,7 +18,7 @@ pub(crate) enum Op {
     AdvanceBounded { by: u64, budget: usize },
     AdvanceToNext,
     AdvanceToWork,
-    Poll { by: u64, take: usize },
+    Poll { by: u64 },
     Shrink,
     Clear,
 }
@@ -47,7 +47,7 @@ pub(crate) fn op(bits: u32) -> impl Strategy<Value = Op> {
         3 => (span(bits), 0usize..8).prop_map(|(by, budget)| Op::AdvanceBounded { by, budget }),
         2 => Just(Op::AdvanceToNext),
         2 => Just(Op::AdvanceToWork),
-        2 => (span(bits), 1usize..6).prop_map(|(by, take)| Op::Poll { by, take }),
+        2 => span(bits).prop_map(|by| Op::Poll { by }),
         1 => Just(Op::Shrink),
         1 => Just(Op::Clear),
     ]

@@ -51,40 +51,33 @@ impl<const BITS: u32> Calendar<BITS> {
 
     // --- moving down ahead of need ---
 
-    /// The slot of `level` whose next share is due to move down now: which, when it
-    /// begins, and how many entries.
+    /// The slot of `level` after the current one, if it holds anything, and when it begins.
     #[inline]
-    pub(in crate::wheel) fn share(
-        &mut self,
-        level: u32,
-        crowd: impl Fn(SlotId) -> u32,
-    ) -> Option<(SlotId, u64, u32)> {
+    pub(in crate::wheel) fn next_slot(&self, level: u32) -> Option<(SlotId, u64)> {
         let shift = Geometry::<BITS>::shift(level);
         let start = ((self.now >> shift) + 1) << shift;
-        let id = self.occupied_slot(Self::plain(level), start)?;
-        let crowd = crowd(id);
+        Some((self.occupied_slot(Self::plain(level), start)?, start))
+    }
+
+    /// How many entries of the next slot of `level` are due to move down now, given how many
+    /// it holds. Says so once for every share.
+    #[inline]
+    pub(in crate::wheel) fn share(&mut self, level: u32, start: u64, crowd: u32) -> u32 {
         let lane = &mut self.lanes[Self::plain(level) as usize];
         if crowd <= Self::SHARE || lane.share_due > self.now {
-            return None;
+            return 0;
         }
         let left = start - self.now;
         let pace = left.saturating_mul(u64::from(Self::SHARE)) / u64::from(crowd);
         lane.share_due = self.now + pace.max(1);
-        Some((
-            id,
-            start,
-            Self::SHARE.max(u64::from(crowd).div_ceil(left) as u32),
-        ))
+        Self::SHARE.max(u64::from(crowd).div_ceil(left) as u32)
     }
 
-    /// Levels above the lowest whose plain lane holds something, the highest first.
+    /// The highest level whose plain lane holds something.
     #[inline]
-    pub(in crate::wheel) fn coarse_levels(&self) -> impl Iterator<Item = u32> + use<BITS> {
-        let mut lanes = self.occupied & !Self::PARKED & !1;
-        core::iter::from_fn(move || {
-            let lane = lanes.checked_ilog2()?;
-            lanes &= !(1 << lane);
-            Some(Self::level_of(lane))
-        })
+    pub(in crate::wheel) fn top_level(&self) -> u32 {
+        (self.occupied & !Self::PARKED)
+            .checked_ilog2()
+            .map_or(0, Self::level_of)
     }
 }

@@ -169,6 +169,18 @@ impl<T> Store<T> {
         filed
     }
 
+    /// Moves an armed entry from the list it is on to the back of `slot`. Says which slot
+    /// that left empty, and how many have been filed on `slot` since it was last empty.
+    #[inline]
+    pub(in crate::wheel) fn refile(&mut self, slot: SlotId, index: Index) -> (Option<SlotId>, u64) {
+        let Entry { next, prev, .. } = self.entries[index as usize];
+        // Both at once: the stores that close the gap would fetch one line after the other.
+        self.ask(next);
+        self.ask(prev);
+        let emptied = self.close_gap(next, prev);
+        (emptied, self.push_back(slot, index))
+    }
+
     /// Puts an armed entry that is on no list at the front of `slot`, which will be drained
     /// from the end `drained`. Says how many have been filed there since it was last empty.
     #[inline]
@@ -204,6 +216,12 @@ impl<T> Store<T> {
             return None;
         }
         entry.next = Link::NONE;
+        self.close_gap(next, prev)
+    }
+
+    /// Links the neighbours of an entry to each other. Says which slot that leaves empty.
+    #[inline]
+    fn close_gap(&mut self, next: Link, prev: Link) -> Option<SlotId> {
         self.set_next(prev, next);
         self.set_prev(next, prev);
         if next != prev {

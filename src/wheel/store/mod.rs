@@ -285,7 +285,7 @@ impl<T> Store<T> {
 
     /// Prefetches the entry a link leads to.
     #[inline]
-    fn ask(&self, link: Link) {
+    pub(super) fn ask(&self, link: Link) {
         if let Some(entry) = self.entries.get(link.index()) {
             prefetch(&raw const entry.next);
         }
