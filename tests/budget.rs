@@ -77,7 +77,7 @@ impl<const BITS: u32> Side<BITS> {
                     }
                 } else {
                     self.wheel.advance(target, |turn, expired| {
-                        fired.push((turn.now(), expired.value))
+                        fired.push((turn.now(), expired.value));
                     });
                 }
             }

@@ -239,7 +239,7 @@ fn advance<const BITS: u32>(wheel: &mut Wheel<u64, BITS>, adversary: &mut Advers
     adversary.begin(wheel.now().get());
     adversary.open = false;
     wheel.advance(at(target), |turn, expired| {
-        adversary.in_callback(turn, expired)
+        adversary.in_callback(turn, expired);
     });
     adversary.end(target);
 }
