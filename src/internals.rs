@@ -20,7 +20,7 @@
 //! * A deadline is filed at the *lowest* level whose window reaches it. So nothing new is
 //!   ever filed into slot *k+1* while `now` is in *k*: it would go to level 0.
 //! * What is in slot *k+1* already can move down at any moment during *k*. It does so in
-//!   shares of 64 entries, paced so that the last share moves just before *k+1* begins.
+//!   shares of 32 entries, paced so that the last share moves just before *k+1* begins.
 //!
 //! In a plain hierarchical wheel the whole of slot *k+1* cascades in the one call that
 //! enters it, and where `now` carries into a high digit several levels do so at once. Here
@@ -76,14 +76,15 @@
 //!
 //! * **Links lie outside the optional value.** A neighbour is relinked by a store that does
 //!   not have to look at it first. Inside, the check of the tag would be a load, and the
-//!   processor would wait for it: measured, that is a third of the cost of a cancel.
+//!   processor would wait for it.
 //! * **Cancel unlinks eight cancels later.** It takes the value and frees the key at once,
 //!   asks for the two neighbours, and unlinks the entry that was cancelled eight calls ago,
-//!   whose neighbours have arrived. Up to 4096 entries, which the caches hold anyway, it
-//!   unlinks at once.
+//!   whose neighbours have arrived. That takes a third off a cancel and an arm at a million
+//!   timers. Up to 4096 entries, which the caches hold anyway, it unlinks at once.
 //! * **Hints.** Each slot remembers the last eight entries filed in it. An entry is given a
 //!   hint: the entry that a drain will reach eight steps after it. A drain prefetches hints,
-//!   so that it does not wait for one list step after the other.
+//!   so that it does not wait for one list step after the other. Without them an expiry
+//!   costs three and a half times as much at a million timers.
 //!
 //! A key is index, generation and wheel. A generation is used once per entry; an entry that
 //! has run through all 2<sup>32</sup> is retired.

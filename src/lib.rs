@@ -96,9 +96,10 @@
 //! | a timer, over its life | O(levels) moves at most, amortised; none while only re-armed later | no |
 //! | `next_deadline`, `next_work` | O(levels) | no |
 //!
-//! Memory: the value and 24 bytes per timer, so 32 bytes with an 8-byte value; a cancelled
-//! timer's entry costs 4 more bytes until it is used again. The slots take 6 KB per level
-//! in use. A wheel allocates nothing until the first timer is armed.
+//! Memory: the value and 24 bytes per timer, so 32 bytes with an 8-byte value; an entry that
+//! is free costs 4 more. The slots take 12 KB per level, up to the highest that was used:
+//! 31 KB for deadlines within half a million ticks, 130 KB for any. A wheel allocates
+//! nothing until the first timer is armed.
 //!
 //! # What it is not
 //!

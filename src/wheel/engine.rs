@@ -130,10 +130,6 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
                 left: 0,
             })
             .filter(|shares| shares.level > 0);
-            // While this tick fires, let the first entries of the next one arrive.
-            if let Some(next) = self.calendar.slot_beginning(0, work + 1) {
-                self.store.prefetch_recent(next);
-            }
         }
     }
 

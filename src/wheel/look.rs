@@ -94,9 +94,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     ///
     /// A driver that calls `advance` at every tick has no use for it. One that sleeps
     /// until something happens may sleep until this instead of `next_deadline`: it then
-    /// wakes once per 64 timers of a crowded slot during the time before the slot begins,
+    /// wakes once per 32 timers of a crowded slot during the time before the slot begins,
     /// and in return no single wake-up has to move a whole slot. The two agree when no
-    /// slot holds more than 64 timers. O(levels).
+    /// slot holds more than 32 timers. O(levels).
     ///
     /// ```
     /// use tickwheel::{Tick, Wheel};

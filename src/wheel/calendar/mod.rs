@@ -78,11 +78,8 @@ impl<const BITS: u32> Calendar<BITS> {
     const NEVER: SlotId = Self::id(Self::LISTS, 2);
 
     /// How many entries move down at a time ahead of need, and what a slot may hold and
-    /// still be left to move down all at once.
-    ///
-    /// 64 in a wheel of the usual geometry: enough for prefetching to pay, and too few to
-    /// be seen, taking one to three microseconds at a million timers.
-    const SHARE: u32 = 1 << BITS;
+    /// still be left to move down all at once: 32 in a wheel of the usual geometry.
+    const SHARE: u32 = 1 << (BITS - 1);
 
     pub(in crate::wheel) fn new(now: u64) -> Self {
         const { assert!(Self::LANES <= u64::BITS, "one bit per lane") };

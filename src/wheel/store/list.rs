@@ -312,15 +312,6 @@ impl<T> Store<T> {
         }
     }
 
-    /// Prefetches the entries filed on `slot` last: if they were put to its front, the ones
-    /// that come first.
-    #[inline]
-    pub(in crate::wheel) fn prefetch_recent(&self, slot: SlotId) {
-        if let Some(head) = self.heads.get(slot as usize) {
-            head.recent.iter().for_each(|index| self.prefetch(*index));
-        }
-    }
-
     /// Moves everything on `from` behind everything on `to`, in order. O(1).
     pub(in crate::wheel) fn splice(&mut self, from: SlotId, to: SlotId) {
         if self.is_empty(from) {
