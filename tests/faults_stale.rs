@@ -267,3 +267,32 @@ fn a_tolerance_does_not_pass_to_the_next_timer_in_the_same_place() {
     run::<6>();
     run::<2>();
 }
+
+/// A turn of `poll` that is cut short by emptying the wheel is over.
+fn emptied_in_mid_turn<const BITS: u32>(empty: fn(&mut Wheel<char, BITS>)) {
+    let mut wheel = Wheel::<char, BITS>::default();
+    wheel.arm(at(5), 'a');
+    wheel.arm(at(5), 'b');
+    assert_eq!(wheel.poll(at(5)).map(|expired| expired.value), Some('a'));
+    empty(&mut wheel);
+    assert!(wheel.poll(at(5)).is_none(), "the wheel was emptied");
+    wheel.arm(at(5), 'c');
+    assert_eq!(
+        wheel.poll(at(5)).map(|expired| expired.value),
+        Some('c'),
+        "it is due"
+    );
+    wheel.check();
+}
+
+#[test]
+fn what_is_armed_after_a_turn_was_emptied_away_is_found_at_once() {
+    emptied_in_mid_turn::<6>(|wheel| wheel.clear());
+    emptied_in_mid_turn::<2>(|wheel| drop(wheel.drain()));
+    emptied_in_mid_turn::<3>(|wheel| {
+        let keys: Vec<_> = wheel.iter().map(|(key, ..)| key).collect();
+        for key in keys {
+            assert_eq!(wheel.cancel(key), Some('b'));
+        }
+    });
+}

@@ -109,9 +109,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
             return self.arm_plain(deadline, value);
         }
         let due = deadline.coalesce(tolerance).get();
-        let filing = self.calendar.filing(due, true);
-        let (index, generation, filed) = self.store.insert(filing.slot, due, value);
-        self.calendar.filed(filing, due, filed);
+        let slot = self.calendar.slot_for(due, true);
+        let (index, generation, filed) = self.store.insert(slot, due, value);
+        self.calendar.filed(slot, due, filed);
         self.tolerate(
             index,
             Tolerance {
@@ -125,9 +125,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     #[inline(always)]
     pub(super) fn arm_plain(&mut self, deadline: Tick, value: T) -> TimerKey {
         let due = deadline.get();
-        let filing = self.calendar.filing(due, false);
-        let (index, generation, filed) = self.store.insert(filing.slot, due, value);
-        self.calendar.filed(filing, due, filed);
+        let slot = self.calendar.slot_for(due, false);
+        let (index, generation, filed) = self.store.insert(slot, due, value);
+        self.calendar.filed(slot, due, filed);
         // Whoever used the entry before may have had a tolerance.
         if let Some(tolerance) = self.tolerances.get_mut(index as usize) {
             tolerance.span = Ticks::ZERO;
@@ -161,18 +161,18 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         if was == u64::MAX {
             self.calendar.unfiled_never();
         }
-        let filing = self.calendar.filing(due, tolerant);
-        let (emptied, filed) = self.store.refile(filing.slot, index);
+        let slot = self.calendar.slot_for(due, tolerant);
+        let (emptied, filed) = self.store.refile(slot, index);
         self.emptied(emptied);
-        self.calendar.filed(filing, due, filed);
+        self.calendar.filed(slot, due, filed);
     }
 
     /// Files an entry that is on no list where `due` belongs.
     #[inline]
     pub(super) fn file(&mut self, index: Index, due: u64, tolerant: bool) {
-        let filing = self.calendar.filing(due, tolerant);
-        let filed = self.store.push_back(filing.slot, index);
-        self.calendar.filed(filing, due, filed);
+        let slot = self.calendar.slot_for(due, tolerant);
+        let filed = self.store.push_back(slot, index);
+        self.calendar.filed(slot, due, filed);
     }
 
     /// The tolerance of the timer at `index`, if it has one.

@@ -37,7 +37,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         now: Tick,
         fire: impl FnMut(&mut Turn<'_, T, BITS>, Expired<T>),
     ) -> usize {
-        if self.calendar.skip_to(now.get()) {
+        if self.skip_to(now) {
             return 0;
         }
         self.open_turn();
@@ -72,11 +72,19 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         budget: usize,
         fire: impl FnMut(&mut Turn<'_, T, BITS>, Expired<T>),
     ) -> Progress {
-        if self.calendar.skip_to(now.get()) {
+        if self.skip_to(now) {
             return Progress::Done { fired: 0 };
         }
         self.continue_turn();
         self.run(now, Budget::new(budget), fire)
+    }
+
+    /// If there is nothing to do up to `now`, goes there; whatever turn there was is done.
+    #[inline]
+    fn skip_to(&mut self, now: Tick) -> bool {
+        let idle = self.calendar.skip_to(now.get());
+        self.in_turn &= !idle;
+        idle
     }
 
     fn run(
@@ -120,7 +128,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// ```
     #[inline]
     pub fn poll(&mut self, now: Tick) -> Option<Expired<T>> {
-        if self.calendar.skip_to(now.get()) {
+        if self.skip_to(now) {
             return None;
         }
         self.poll_due(now)

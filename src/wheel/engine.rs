@@ -249,9 +249,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
                 continue;
             };
             if due >> shift == start >> shift {
-                let filing = Calendar::<BITS>::below(level, due);
-                let filed = self.store.push_front(filing.slot, index, drained);
-                self.calendar.filed(filing, due, filed);
+                let below = Calendar::<BITS>::slot_below(level, due);
+                let filed = self.store.push_front(below, index, drained);
+                self.calendar.filed(below, due, filed);
             } else {
                 self.file(index, due, self.tolerance(index).is_some());
             }

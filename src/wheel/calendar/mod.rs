@@ -54,13 +54,6 @@ pub(in crate::wheel) struct Calendar<const BITS: u32> {
     nevers: usize,
 }
 
-/// Where a tick is filed.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::wheel) struct Filing {
-    pub(in crate::wheel) slot: SlotId,
-    lane: u32,
-}
-
 // === impl Calendar ===
 
 impl<const BITS: u32> Calendar<BITS> {
@@ -153,29 +146,27 @@ impl<const BITS: u32> Calendar<BITS> {
         }
     }
 
-    /// To be told of every push that made `filed` 1 or [`SHARE`](Self::SHARE)` + 1`: marks a slot that has
-    /// become occupied, or large enough to move down early.
+    /// To be told how many have been filed on a slot after each push: marks the slot when it
+    /// becomes occupied, or crowded enough to move down early.
     #[inline]
-    pub(in crate::wheel) fn filed(&mut self, filing: Filing, due: u64, filed: u64) {
+    pub(in crate::wheel) fn filed(&mut self, id: SlotId, due: u64, filed: u64) {
         if filed == 1 || filed == u64::from(Self::SHARE) + 1 {
-            self.note(filing.lane, due, filed as u32);
+            self.mark(id, due, filed as u32);
         }
     }
 
     #[inline(never)]
-    fn note(&mut self, lane: u32, due: u64, filed: u32) {
+    fn mark(&mut self, id: SlotId, due: u64, filed: u32) {
+        let (lane, slot) = (id / Self::SLOTS, id % Self::SLOTS);
         if lane == Self::LISTS {
             return;
         }
         if self.lanes.len() <= lane as usize {
             self.lanes.resize(lane as usize + 1, Lane::default());
         }
-        let level = Self::level_of(lane);
-        self.lanes[lane as usize]
-            .occupied
-            .insert(Geometry::<BITS>::slot(level, due));
+        self.lanes[lane as usize].occupied.insert(slot);
         self.occupied |= 1 << lane;
-        let shift = Geometry::<BITS>::shift(level);
+        let shift = Geometry::<BITS>::shift(Self::level_of(lane));
         let start = due >> shift << shift;
         let work = if Self::moves_early(lane, filed) {
             // It opens when the slot before it becomes current, which may be by now.
@@ -193,39 +184,25 @@ impl<const BITS: u32> Calendar<BITS> {
 
     // --- filing ---
 
-    /// Where an entry due at `due` belongs. Everything at or before the cursor is late.
+    /// The slot for an entry due at `due`. Everything at or before the cursor is late.
     #[inline]
-    pub(in crate::wheel) fn filing(&mut self, due: u64, tolerant: bool) -> Filing {
+    pub(in crate::wheel) fn slot_for(&mut self, due: u64, tolerant: bool) -> SlotId {
         if due == u64::MAX {
             self.nevers += 1;
-            return Filing {
-                slot: Self::NEVER,
-                lane: Self::LISTS,
-            };
+            return Self::NEVER;
         }
         let Some(ahead) = due.checked_sub(self.now).and_then(NonZeroU64::new) else {
             self.wake = 0;
-            return Filing {
-                slot: Self::LATE[self.accepting],
-                lane: Self::LISTS,
-            };
+            return Self::LATE[self.accepting];
         };
         let level = Geometry::<BITS>::lowest_level(self.now, ahead);
         if tolerant {
             let aligned = Geometry::<BITS>::alignment(due);
             if aligned >= level.max(1) {
-                let lane = Self::parked(aligned);
-                return Filing {
-                    slot: Self::id(lane, Geometry::<BITS>::slot(aligned, due)),
-                    lane,
-                };
+                return Self::id(Self::parked(aligned), Geometry::<BITS>::slot(aligned, due));
             }
         }
-        let lane = Self::plain(level);
-        Filing {
-            slot: Self::id(lane, Geometry::<BITS>::slot(level, due)),
-            lane,
-        }
+        Self::id(Self::plain(level), Geometry::<BITS>::slot(level, due))
     }
 
     /// To be told when what was filed as never due is filed so no longer.
@@ -240,14 +217,13 @@ impl<const BITS: u32> Calendar<BITS> {
         self.nevers
     }
 
-    /// Where an entry due at `due` belongs one level below `level`.
+    /// The slot for an entry due at `due` one level below `level`.
     #[inline]
-    pub(in crate::wheel) const fn below(level: u32, due: u64) -> Filing {
-        let lane = Self::plain(level - 1);
-        Filing {
-            slot: Self::id(lane, Geometry::<BITS>::slot(level - 1, due)),
-            lane,
-        }
+    pub(in crate::wheel) const fn slot_below(level: u32, due: u64) -> SlotId {
+        Self::id(
+            Self::plain(level - 1),
+            Geometry::<BITS>::slot(level - 1, due),
+        )
     }
 
     // --- time ---
