@@ -11,7 +11,7 @@
 
 use core::num::NonZeroU64;
 
-/// Geometry of a wheel with `BITS` bits per level, from 2 to 6.
+/// Geometry of a wheel with `BITS` bits per level, from 2 to 8.
 pub(crate) struct Geometry<const BITS: u32>;
 
 /// A level, and what it takes to tell whether it reaches far enough.
@@ -26,14 +26,16 @@ struct Reach {
 
 /// One bit per slot of a level: set while the slot holds something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Occupancy(u128);
+pub(crate) struct Occupancy([u64; WORDS]);
+
+const WORDS: usize = 8;
 
 // === impl Geometry ===
 
 impl<const BITS: u32> Geometry<BITS> {
     /// Slots per level: twice the radix, and at most the bits of an [`Occupancy`].
     pub(crate) const SLOTS: u64 = {
-        assert!(BITS >= 2 && BITS <= 6, "a level has from 8 to 128 slots");
+        assert!(BITS >= 2 && BITS <= 8, "a level has from 8 to 512 slots");
         2 << BITS
     };
 
@@ -109,35 +111,45 @@ impl<const BITS: u32> Geometry<BITS> {
 impl Occupancy {
     #[inline]
     pub(crate) const fn insert(&mut self, slot: u32) {
-        self.0 |= 1 << slot;
+        self.0[slot as usize / 64] |= 1 << (slot % 64);
     }
 
     #[inline]
     pub(crate) const fn remove(&mut self, slot: u32) {
-        self.0 &= !(1 << slot);
+        self.0[slot as usize / 64] &= !(1 << (slot % 64));
     }
 
     #[inline]
-    pub(crate) const fn contains(self, slot: u32) -> bool {
-        self.0 >> slot & 1 == 1
+    pub(crate) const fn contains(&self, slot: u32) -> bool {
+        self.0[slot as usize / 64] >> (slot % 64) & 1 == 1
     }
 
     #[inline]
-    pub(crate) const fn is_empty(self) -> bool {
-        self.0 == 0
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0 == [0; WORDS]
     }
 
     /// Slots from `slot` (exclusive) to the next occupied one, going round: `1..=slots`.
     ///
     /// Needs at least one occupied slot, all of them below `slots`.
     #[inline]
-    pub(crate) const fn distance_after(self, slot: u32, slots: u64) -> u64 {
+    pub(crate) const fn distance_after(&self, slot: u32, slots: u64) -> u64 {
         let from = (slot as u64 + 1) & (slots - 1);
-        let ahead = self.0 >> from;
+        let mut word = from / 64;
+        let ahead = self.0[word as usize] >> (from % 64);
         if ahead != 0 {
-            1 + ahead.trailing_zeros() as u64
-        } else {
-            1 + self.0.trailing_zeros() as u64 + slots - from
+            return 1 + ahead.trailing_zeros() as u64;
+        }
+        // Slots from `from` to the end of its word; a narrow level ends before its word does.
+        let narrow = slots < 64;
+        let mut passed = if narrow { slots } else { 64 } - from % 64;
+        loop {
+            word = if (word + 1) * 64 < slots { word + 1 } else { 0 };
+            let bits = self.0[word as usize];
+            if bits != 0 {
+                return 1 + passed + bits.trailing_zeros() as u64;
+            }
+            passed += 64;
         }
     }
 }
@@ -185,18 +197,19 @@ mod tests {
             check_lowest::<4>(now, due);
             check_lowest::<5>(now, due);
             check_lowest::<6>(now, due);
+            check_lowest::<7>(now, due);
+            check_lowest::<8>(now, due);
         }
 
         #[test]
-        fn the_distance_is_what_a_walk_finds(bits in 1u128.., slot in 0u32..128) {
-            let walk = (1..=128u32).find(|d| bits >> ((slot + d) % 128) & 1 == 1).unwrap();
-            prop_assert_eq!(Occupancy(bits).distance_after(slot, 128), u64::from(walk));
-        }
-
-        #[test]
-        fn the_distance_is_what_a_walk_finds_in_a_narrow_level(bits in 1u128..256, slot in 0u32..8) {
-            let walk = (1..=8u32).find(|d| bits >> ((slot + d) % 8) & 1 == 1).unwrap();
-            prop_assert_eq!(Occupancy(bits).distance_after(slot, 8), u64::from(walk));
+        fn the_distance_is_what_a_walk_finds(
+            log in 3u32..=9, occupied in proptest::collection::vec(0u32..512, 1..6), slot in 0u32..512,
+        ) {
+            let (slots, mut occupancy) = (1 << log, Occupancy::default());
+            occupied.iter().for_each(|other| occupancy.insert(other % slots));
+            let walk = (1..=slots).find(|d| occupancy.contains((slot + d) % slots)).unwrap();
+            let found = occupancy.distance_after(slot % slots, u64::from(slots));
+            prop_assert_eq!(found, u64::from(walk), "{} slots, {:?} occupied", slots, occupied);
         }
 
         #[test]

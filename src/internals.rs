@@ -2,15 +2,15 @@
 //!
 //! # Levels that overlap
 //!
-//! Level 0 has 128 slots of one tick, level 1 has 128 slots of 64 ticks, level 2 has 128
-//! slots of 4096, and so on: 11 levels reach every `u64` tick. A slot of level *l* spans
-//! 64<sup>l</sup> ticks, so 64 slots of one level would be enough to fill one slot of the
+//! Level 0 has 512 slots of one tick, level 1 has 512 slots of 256 ticks, level 2 has 512
+//! slots of 65,536, and so on: 8 levels reach every `u64` tick. A slot of level *l* spans
+//! 256<sup>l</sup> ticks, so 256 slots of one level would be enough to fill one slot of the
 //! next. There are twice as many. Seen from `now`, in slot *k* of level 1:
 //!
 //! ```text
 //!                 now
-//! level 1   |  k   *  |   k+1   |   k+2   |   k+3   | ...            128 slots ahead
-//! level 0          [ 1 tick each . . . . . . . . . . ]               128 ticks ahead
+//! level 1   |  k   *  |   k+1   |   k+2   |   k+3   | ...            512 slots ahead
+//! level 0          [ 1 tick each . . . . . . . . . . ]               512 ticks ahead
 //!                  '---- still slot k ---'--- slot k+1 ---'--- part of k+2
 //! ```
 //!

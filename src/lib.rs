@@ -24,7 +24,7 @@
 //! searches, or fills up with dead entries.
 //!
 //! A hashed hierarchical timing wheel (Varghese & Lauck, SOSP 1987) keeps rings of slots:
-//! the finest has one slot per tick, each further ring has slots 64 times as long. Arming
+//! the finest has one slot per tick, each further ring has slots 256 times as long. Arming
 //! files a timer in the slot its deadline falls into; cancelling unlinks it; both take
 //! constant time. What lies in a coarse slot moves down a level as its time comes near.
 //! In this wheel neighbouring levels overlap, so that those moves are spread over the
@@ -97,9 +97,9 @@
 //! | `next_deadline`, `next_work` | O(levels) | no |
 //!
 //! Memory: the value and 24 bytes per timer, so 32 bytes with an 8-byte value; an entry that
-//! is free costs 4 more. The slots take 12 KB per level, up to the highest that was used:
-//! 31 KB for deadlines within half a million ticks, 130 KB for any. A wheel allocates
-//! nothing until the first timer is armed.
+//! is free costs 4 more. The slots take 24 KB per level, up to the highest that was used:
+//! 49 KB for deadlines within 130,000 ticks, 74 KB within 33 million, 196 KB for any; twice
+//! that once there are tolerances. A wheel allocates nothing until the first timer is armed.
 //!
 //! # What it is not
 //!

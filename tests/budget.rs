@@ -111,5 +111,6 @@ proptest! {
         compare::<2>(start, &program);
         compare::<3>(start, &program);
         compare::<6>(start, &program);
+        compare::<8>(start, &program);
     }
 }

@@ -44,7 +44,7 @@ fn a_callback_that_rearms_for_now_fires_once_in_a_call() {
         assert_eq!(pass(0), ("a".into(), true), "{back} back");
     }
     for back in [0, 1, 10] {
-        run::<6>(back);
+        run::<8>(back);
         run::<2>(back);
     }
 }
@@ -77,7 +77,7 @@ fn callbacks_that_rearm_for_now_do_not_eat_the_budget_of_the_others() {
         }
     }
     for (greedy, budget) in [(1, 2), (1, 1), (2, 1), (3, 3), (5, 2)] {
-        run::<6>(greedy, budget);
+        run::<8>(greedy, budget);
         run::<2>(greedy, budget);
     }
 }
@@ -137,7 +137,7 @@ fn a_backlog_is_worked_off_in_bounded_calls() {
         );
     }
     for deadline in [0, 50, 5_000, 1 << 20] {
-        run::<6>(deadline, 1_000);
+        run::<8>(deadline, 1_000);
         run::<2>(deadline, 999);
     }
 }
@@ -249,7 +249,7 @@ fn after_a_panic_in_a_callback_the_rest_fires_in_the_next_call() {
         assert_eq!(fired, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "spread {spread}");
     }
     for spread in [0, 1, 13, 64, 5_000] {
-        run::<6>(spread, false);
+        run::<8>(spread, false);
         run::<2>(spread, true);
     }
 }

@@ -90,7 +90,7 @@ fn a_cancelled_timer_gives_its_value_back_at_once() {
         ledger.assert_each_dropped_once();
     }
     for count in [1, 2, 100] {
-        run::<6>(count);
+        run::<8>(count);
         run::<2>(count);
     }
 }
@@ -133,7 +133,7 @@ fn every_value_is_dropped_once_whichever_way_it_leaves() {
         }
         ledger.assert_each_dropped_once();
     }
-    run::<6>();
+    run::<8>();
     run::<2>();
 }
 
@@ -203,7 +203,7 @@ fn a_value_whose_drop_panics_in_the_callback_or_after_a_cancel_goes_alone() {
         assert_eq!(drive_to(&mut wheel, 10).log.len(), 28);
         ledger.assert_each_dropped_once();
     }
-    run::<6>();
+    run::<8>();
     run::<2>();
 }
 
@@ -266,9 +266,9 @@ fn values_of_no_size_and_of_large_alignment_are_values_like_others() {
         let due = (1..=100).filter(|tick| *tick != 8).map(|tick| tick * 50);
         assert!(fired.iter().map(|(tick, _)| *tick).eq(due), "{fired:?}");
     }
-    run::<(), 6>(());
+    run::<(), 8>(());
     run::<(), 2>(());
-    run::<[u64; 0], 6>([]);
-    run::<Aligned, 6>(Aligned(7));
+    run::<[u64; 0], 8>([]);
+    run::<Aligned, 8>(Aligned(7));
     run::<Aligned, 2>(Aligned(7));
 }

@@ -83,7 +83,7 @@ fn a_timer_that_rearms_itself_does_not_drift() {
         let expected: Vec<_> = (1..=123).map(|nth| (nth * 100, ())).collect();
         assert_eq!(fired.log, expected);
     }
-    run::<6>();
+    run::<8>();
     run::<2>();
 }
 

@@ -95,7 +95,7 @@ fn a_renewal_in_the_same_slot_takes_no_other_expiry_along() {
         (1 << 18, 1 << 30),
     ] {
         for renewed_is_first in [true, false] {
-            run::<6>(due, renewed, renewed_is_first);
+            run::<8>(due, renewed, renewed_is_first);
             run::<2>(due, renewed, renewed_is_first);
         }
     }
@@ -115,7 +115,7 @@ fn a_touched_timer_leaves_nothing_behind() {
         assert_eq!(drive_to(&mut wheel, 230), [(230, 1)]);
         assert_eq!(wheel.next_deadline(), None);
     }
-    run::<6>();
+    run::<8>();
     run::<2>();
 }
 
@@ -141,7 +141,7 @@ fn cancelling_siblings_of_the_same_batch_counts_each_once() {
         );
     }
     for siblings in [1, 2, 10, 100, 5_000] {
-        run::<6>(siblings);
+        run::<8>(siblings);
         run::<2>(siblings);
     }
 }
@@ -237,7 +237,7 @@ fn a_due_timer_not_collected_yet_can_be_moved_and_cancelled() {
     for due in [1, 64, 128, 4_095, 4_096, 8_192, 7_481_664, 1 << 36, 1 << 42] {
         for after in [1, 5, 904, 1 << 20] {
             for cancel_first in [true, false] {
-                run::<6>(due, due + after, cancel_first);
+                run::<8>(due, due + after, cancel_first);
                 run::<2>(due, due + after, cancel_first);
             }
         }
@@ -281,6 +281,6 @@ fn every_timer_is_either_cancelled_or_delivered() {
             cancelled.len()
         );
     }
-    run::<6>();
+    run::<8>();
     run::<2>();
 }

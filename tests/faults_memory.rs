@@ -55,7 +55,7 @@ fn churn_needs_no_more_memory_than_what_is_armed_together() {
         );
     }
     for together in [1, 2, 20, 100] {
-        run::<6>(together);
+        run::<8>(together);
         run::<2>(together);
     }
 }
@@ -96,7 +96,7 @@ fn what_was_removed_before_its_time_is_not_visited() {
         wheel.arm(at(200), 1);
         assert_eq!(drive_by_next_deadline(&mut wheel, 200), [(200, 1)]);
     }
-    run::<6>();
+    run::<8>();
     run::<2>();
 }
 
@@ -139,7 +139,7 @@ fn iteration_shows_what_is_armed() {
             model
         );
     }
-    run::<6>();
+    run::<8>();
     run::<2>();
 }
 
@@ -163,7 +163,7 @@ fn what_a_callback_armed_late_and_cancelled_is_not_waited_for() {
         );
     }
     for others in [1, 16, 100, 5_000] {
-        run::<6>(others);
+        run::<8>(others);
         run::<2>(others);
     }
 }

@@ -93,7 +93,7 @@ fn keys_from_before_everything_was_taken_out_are_stale() {
         wheel.shrink_to_fit();
     };
     run::<2>(Wheel::clear);
-    run::<6>(Wheel::clear);
+    run::<8>(Wheel::clear);
     run::<2>(|wheel| assert_eq!(wheel.drain().count(), 49));
     run::<2>(|wheel| std::mem::forget(wheel.drain()));
     run::<2>(fire_all);
@@ -120,7 +120,7 @@ fn shrinking_forgets_no_generation() {
             assert_stale(&mut wheel, key);
         }
     }
-    run::<6>();
+    run::<8>();
     run::<2>();
 }
 
@@ -264,7 +264,7 @@ fn a_tolerance_does_not_pass_to_the_next_timer_in_the_same_place() {
             assert_eq!(fired, [(1_000 * round + 3, round)]);
         }
     }
-    run::<6>();
+    run::<8>();
     run::<2>();
 }
 
@@ -287,7 +287,7 @@ fn emptied_in_mid_turn<const BITS: u32>(empty: fn(&mut Wheel<char, BITS>)) {
 
 #[test]
 fn what_is_armed_after_a_turn_was_emptied_away_is_found_at_once() {
-    emptied_in_mid_turn::<6>(|wheel| wheel.clear());
+    emptied_in_mid_turn::<8>(|wheel| wheel.clear());
     emptied_in_mid_turn::<2>(|wheel| drop(wheel.drain()));
     emptied_in_mid_turn::<3>(|wheel| {
         let keys: Vec<_> = wheel.iter().map(|(key, ..)| key).collect();

@@ -26,7 +26,7 @@ fn a_far_arm_after_a_delivery_hides_nothing() {
         let fired = drive_by_next_deadline(&mut wheel, 10);
         assert_eq!(fired, [(2, 2), (3, 3), (4, 4), (5, 5), (10, 10)]);
     }
-    run::<6>();
+    run::<8>();
     run::<2>();
 }
 
@@ -66,7 +66,7 @@ fn a_rearm_to_sooner_moves_the_wake_up() {
         1 << 40,
         u64::MAX / 2,
     ] {
-        run::<6>(first);
+        run::<8>(first);
         run::<2>(first);
     }
 }
@@ -93,7 +93,7 @@ fn a_rearm_within_a_slot_that_has_begun_costs_no_busy_wake() {
         (5_000, 4_998, 5_050),
         (8_300, 8_200, 12_200),
     ] {
-        run::<6>(first, now, second);
+        run::<8>(first, now, second);
         run::<2>(first, now, second);
     }
 }
@@ -129,7 +129,7 @@ fn removing_the_last_timer_leaves_nothing_to_wait_for() {
         );
     }
     for count in [1, 2, 3, 100] {
-        run::<6>(count);
+        run::<8>(count);
         run::<2>(count);
     }
 }
@@ -172,7 +172,7 @@ fn rearms_in_a_row_keep_the_earliest_deadline_right() {
             [(350, 'i'), (400, 'l')]
         );
     }
-    run::<6>();
+    run::<8>();
     run::<2>();
 }
 
@@ -204,7 +204,7 @@ fn two_arms_in_either_order_both_wake() {
         (50, 5_000),
         (1 << 30, 1 << 20),
     ] {
-        run::<6>(first, second);
+        run::<8>(first, second);
         run::<2>(first, second);
     }
 }
@@ -222,7 +222,7 @@ fn moving_the_head_back_lets_the_second_wake_on_time() {
             [(50, 'b'), (100, 'a')]
         );
     }
-    run::<6>();
+    run::<8>();
     run::<2>();
 }
 
@@ -242,7 +242,7 @@ fn a_stale_wake_up_parks_again_and_loses_nothing() {
         assert_eq!(drive_by_next_deadline(&mut wheel, later), [(later, 'a')]);
     }
     for later in [11, 64, 128, 500, 4_096, 8_192, 1 << 18, 1 << 50] {
-        run::<6>(later);
+        run::<8>(later);
         run::<2>(later);
     }
 }
@@ -268,7 +268,7 @@ fn what_a_callback_arms_needs_no_other_stimulus() {
         );
     }
     for after in [0, 1, 54, 118, 5_000] {
-        run::<6>(after);
+        run::<8>(after);
         run::<2>(after);
     }
 }
@@ -291,7 +291,7 @@ fn cancelling_the_earliest_of_a_crowd_leaves_the_rest_on_time() {
         assert_eq!(fired.log, due, "spread {spread}");
     }
     for spread in [1, 7, 64, 1_000, 4_096] {
-        run::<6>(spread);
+        run::<8>(spread);
         run::<2>(spread);
     }
 }
@@ -322,6 +322,6 @@ fn sleeping_until_next_work_is_as_punctual() {
         assert_eq!(fired, due.len());
         assert!(wakes <= most, "{wakes} wakes for {} timers", due.len());
     }
-    run::<6>();
+    run::<8>();
     run::<2>();
 }

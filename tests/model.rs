@@ -36,11 +36,13 @@ proptest! {
     #[test]
     fn the_wheel_agrees_with_the_oracle(start in start(), program in proptest::collection::vec(op(24), 1..120)) {
         run::<6>(start, &program);
+        run::<8>(start, &program);
     }
 
     #[test]
     fn the_wheel_agrees_with_the_oracle_over_all_of_time(start in start(), program in proptest::collection::vec(op(64), 1..80)) {
         run::<6>(start, &program);
+        run::<8>(start, &program);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::key::WheelId;
 use crate::{Tick, Ticks, TimerKey};
 
 /// Iterator over the armed timers of a wheel: [`Wheel::iter`].
-pub struct Iter<'a, T, const BITS: u32 = 6> {
+pub struct Iter<'a, T, const BITS: u32 = 8> {
     wheel: &'a Wheel<T, BITS>,
     entries: Entries<'a, T>,
     left: usize,

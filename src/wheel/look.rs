@@ -103,7 +103,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     ///
     /// let mut wheel = Wheel::new();
     /// for id in 0..100_000 {
-    ///     wheel.arm(Tick::new(300_000), id); // all in one slot of 4096 ticks
+    ///     wheel.arm(Tick::new(300_000), id); // all in one slot of 65,536 ticks
     /// }
     /// let next = wheel.next_work().unwrap();
     /// assert!(next < wheel.next_deadline().unwrap());

@@ -55,7 +55,7 @@ const MAX_LEN: usize = MAX_ENTRIES - 15;
 /// not keep that order, and are deterministic all the same: a timer that was re-armed
 /// (it takes its place when the wheel next meets it), and one with a tolerance.
 ///
-/// `BITS` is the logarithm of the radix, from 2 to 6. Leave it at 6: smaller values
+/// `BITS` is the logarithm of the radix, from 2 to 8. Leave it at 8: smaller values
 /// exist so that tests meet every kind of wrap-around within a few ticks.
 ///
 /// ```
@@ -72,7 +72,7 @@ const MAX_LEN: usize = MAX_ENTRIES - 15;
 /// wheel.advance(Tick::new(1_000), |_, expired| done.push(expired.value));
 /// assert_eq!(done, ["tea", "eggs"]); // in order, whatever the gap
 /// ```
-pub struct Wheel<T, const BITS: u32 = 6> {
+pub struct Wheel<T, const BITS: u32 = 8> {
     id: WheelId,
     store: Store<T>,
     calendar: Calendar<BITS>,
@@ -120,8 +120,9 @@ impl<T> Wheel<T> {
 }
 
 impl<T, const BITS: u32> Wheel<T, BITS> {
-    /// Timers that the processor's caches hold in any case: 4096 at the usual geometry.
-    const SMALL: usize = 1 << (2 * BITS);
+    /// Timers that the processor's caches hold in any case. Fewer in the small geometries
+    /// of tests.
+    const SMALL: usize = if BITS < 6 { 1 << (2 * BITS) } else { 4096 };
 
     /// A wheel whose time begins at `now`.
     ///

@@ -30,7 +30,7 @@ pub struct Expired<T> {
 /// being advanced to fires in this same `advance`. What it arms for `now` or before waits
 /// for the next `advance`, even one to the same tick: no callback can keep `advance` busy
 /// for ever.
-pub struct Turn<'a, T, const BITS: u32 = 6> {
+pub struct Turn<'a, T, const BITS: u32 = 8> {
     pub(super) wheel: &'a mut Wheel<T, BITS>,
 }
 

@@ -76,7 +76,7 @@ impl<const BITS: u32> Calendar<BITS> {
     /// The highest level whose plain lane holds something.
     #[inline]
     pub(in crate::wheel) fn top_level(&self) -> u32 {
-        (self.occupied & !Self::PARKED)
+        (self.occupied & Self::PLAIN)
             .checked_ilog2()
             .map_or(0, Self::level_of)
     }

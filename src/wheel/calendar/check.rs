@@ -33,7 +33,7 @@ impl<const BITS: u32> Calendar<BITS> {
             each(list, Filed::Late);
         }
         each(Self::NEVER, Filed::Never);
-        for lane in (0..Self::LANES).filter(|lane| *lane != Self::LISTS) {
+        for lane in 0..Self::LANES {
             let level = Self::level_of(lane);
             let (shift, current) = (
                 Geometry::<BITS>::shift(level),

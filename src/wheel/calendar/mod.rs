@@ -3,9 +3,8 @@
 //!
 //! A *lane* is one ring of slots. Every level has a plain lane; every level above the
 //! lowest has a second one for *parked* timers, which are due exactly when their slot
-//! begins and so fire from it without moving down. In the place of the parked lane of
-//! level 0 there are three lists: two for what is due at the cursor already, one for what
-//! is never due.
+//! begins and so fire from it without moving down. Before the lanes there are three lists:
+//! two for what is due at the cursor already, one for what is never due.
 //!
 //! What holds between any two operations:
 //! * What is on a plain slot is due at or after the slot's start. The slot lies ahead of
@@ -58,21 +57,22 @@ pub(in crate::wheel) struct Calendar<const BITS: u32> {
 
 impl<const BITS: u32> Calendar<BITS> {
     const SLOTS: u32 = Geometry::<BITS>::SLOTS as u32;
-    const LANES: u32 = 2 * Geometry::<BITS>::LEVELS;
+    const LEVELS: u32 = Geometry::<BITS>::LEVELS;
+    /// The plain lanes, and behind them the parked ones, which not every wheel needs.
+    const LANES: u32 = 2 * Self::LEVELS - 1;
+    /// Bits of the plain lanes.
+    const PLAIN: u64 = (1 << Self::LEVELS) - 1;
 
-    /// Odd bits: the parked lanes.
-    const PARKED: u64 = u64::MAX / 3 * 2;
-
-    /// The lane whose first slots are lists.
-    const LISTS: u32 = Self::parked(0);
     /// What is due at the cursor.
-    const LATE: [SlotId; 2] = [Self::id(Self::LISTS, 0), Self::id(Self::LISTS, 1)];
+    const LATE: [SlotId; 2] = [0, 1];
     /// What is held without a deadline.
-    const NEVER: SlotId = Self::id(Self::LISTS, 2);
+    const NEVER: SlotId = 2;
+    /// Lists that are not slots of a lane.
+    const LISTS: u32 = 3;
 
     /// How many entries move down at a time ahead of need, and what a slot may hold and
-    /// still be left to move down all at once: 32 in a wheel of the usual geometry.
-    const SHARE: u32 = 1 << (BITS - 1);
+    /// still be left to move down all at once. Fewer in the small geometries of tests.
+    const SHARE: u32 = if BITS < 6 { 1 << (BITS - 1) } else { 32 };
 
     pub(in crate::wheel) fn new(now: u64) -> Self {
         const { assert!(Self::LANES <= u64::BITS, "one bit per lane") };
@@ -89,27 +89,39 @@ impl<const BITS: u32> Calendar<BITS> {
 
     // --- lanes and slots ---
 
-    /// The lane of ordinary timers at `level`. Plain and parked lanes alternate.
+    /// The lane of ordinary timers at `level`.
     const fn plain(level: u32) -> u32 {
-        2 * level
+        level
     }
 
-    /// The lane of parked timers at `level`.
+    /// The lane of parked timers at `level`, which is above the lowest.
     const fn parked(level: u32) -> u32 {
-        2 * level + 1
+        Self::LEVELS + level - 1
     }
 
     const fn is_plain(lane: u32) -> bool {
-        lane % 2 == 0
+        lane < Self::LEVELS
     }
 
     const fn level_of(lane: u32) -> u32 {
-        lane / 2
+        if Self::is_plain(lane) {
+            lane
+        } else {
+            lane + 1 - Self::LEVELS
+        }
     }
 
     #[inline]
     const fn id(lane: u32, slot: u32) -> SlotId {
-        lane * Self::SLOTS + slot
+        Self::LISTS + lane * Self::SLOTS + slot
+    }
+
+    /// The lane and slot of an id; `None` if it is one of the lists.
+    const fn position(id: SlotId) -> Option<(u32, u32)> {
+        match id.checked_sub(Self::LISTS) {
+            Some(position) => Some((position / Self::SLOTS, position % Self::SLOTS)),
+            None => None,
+        }
     }
 
     /// The slot of `lane` that covers `tick`, if it holds anything.
@@ -128,10 +140,9 @@ impl<const BITS: u32> Calendar<BITS> {
     /// Clears the marks of a slot that has become empty.
     #[inline(never)]
     pub(in crate::wheel) fn emptied(&mut self, id: SlotId) {
-        let (lane, slot) = (id / Self::SLOTS, id % Self::SLOTS);
-        if lane == Self::LISTS {
+        let Some((lane, slot)) = Self::position(id) else {
             return;
-        }
+        };
         let occupied = &mut self.lanes[lane as usize].occupied;
         occupied.remove(slot);
         if occupied.is_empty() {
@@ -157,10 +168,9 @@ impl<const BITS: u32> Calendar<BITS> {
 
     #[inline(never)]
     fn mark(&mut self, id: SlotId, due: u64, filed: u32) {
-        let (lane, slot) = (id / Self::SLOTS, id % Self::SLOTS);
-        if lane == Self::LISTS {
+        let Some((lane, slot)) = Self::position(id) else {
             return;
-        }
+        };
         if self.lanes.len() <= lane as usize {
             self.lanes.resize(lane as usize + 1, Lane::default());
         }
@@ -299,7 +309,7 @@ impl<const BITS: u32> Calendar<BITS> {
     #[inline]
     pub(in crate::wheel) fn due_slot(&self) -> Option<SlotId> {
         let plain = self.occupied_slot(Self::plain(0), self.now);
-        if plain.is_some() || self.occupied & Self::PARKED == 0 {
+        if plain.is_some() || self.occupied & !Self::PLAIN == 0 {
             return plain;
         }
         self.due_parked()
