@@ -28,23 +28,32 @@
 //! files a timer in the slot its deadline falls into; cancelling unlinks it; both take
 //! constant time. What lies in a coarse slot moves down a level as its time comes near.
 //! In this wheel neighbouring levels overlap, so that those moves are spread over the
-//! ticks before they are needed, and no single call has to pay for a whole slot. The
-//! [`internals`] page has the drawing.
+//! ticks before they are needed. The [`internals`] page has the drawing.
 //!
 //! # Which type do I want?
 //!
 //! | you have | use |
 //! |---|---|
 //! | one owner (an event loop, a network stack, a simulation) and ticks of its own | [`Wheel`] |
-//! | a clock, and durations | [`Wheel`] with a [`Resolution`] and a [`Clock`] |
+//! | a clock, and durations | [`Wheel`] with a [`Resolution`] and a [`Clock`]; see the example `network_timers` |
 //! | fewer than a dozen timers | an array; you do not need this crate |
 //!
 //! # Driving the wheel
 //!
 //! A wheel at rest stays at rest. Time is an argument of [`advance`](Wheel::advance) and
-//! [`poll`](Wheel::poll); [`next_deadline`](Wheel::next_deadline) says until when there is
-//! nothing to do. Calling early is harmless, calling late makes timers late, by just as much.
-//! Ticks that go backwards count as the tick the wheel is at.
+//! [`poll`](Wheel::poll). Calling early is harmless, calling late makes timers late, by just
+//! as much. Ticks that go backwards count as the tick the wheel is at. There are three ways
+//! to know when to call:
+//!
+//! * **At every tick**, from a loop that turns anyway. A call with nothing to do is one
+//!   comparison.
+//! * **At [`next_deadline`](Wheel::next_deadline)**, with the fewest wake-ups. It is a bound
+//!   and may be early, so loop: an early call moves a timer closer and fires nothing. A
+//!   slot that holds many timers moves down in the one call that enters it.
+//! * **At [`next_work`](Wheel::next_work)**, which also wakes for moves ahead of need. Crowded
+//!   slots then move down 32 timers at a time, and no call has to pay for a whole slot.
+//!
+//! [`advance_bounded`](Wheel::advance_bounded) limits what one call may do in any case.
 //!
 //! ```
 //! use core::time::Duration;
@@ -76,7 +85,7 @@
 //!   never fires; that includes a timer that is due in the very batch being fired.
 //! * **Stale keys are harmless.** A key of a timer that is gone, or of another wheel, is
 //!   refused in every build. It never reaches another timer.
-//! * **Callbacks may do what they like:** arm, cancel, re-arm, themselves included, panic.
+//! * **Callbacks are free** to arm, cancel, re-arm, themselves included, and to panic.
 //!   A panic loses nothing but the timer that was firing; the rest fires on the next call.
 //! * **No lifetime limit.** Any `u64` tick works from any other. [`Tick::NEVER`] is held and
 //!   never fires. Nothing overflows.
@@ -110,15 +119,15 @@
 //! # Safety and correctness
 //!
 //! There is one line of `unsafe`, a prefetch instruction, in a file of its own. The wheel is
-//! compared with a `BTreeMap` after every step of random programs, on five geometries small
-//! enough to meet every wrap-around, from start times around every level edge and at both
+//! compared with a `BTreeMap` after every step of random programs, on six geometries (the
+//! small ones meet every wrap-around within a few ticks), from start times around every level edge and at both
 //! ends of the `u64` range, with a checker that walks every list. This shows the wheel to do
 //! what the model does on those programs; it is not a proof.
 //!
 //! # Crate features
 //!
 //! * **`std`** (default): [`MonotonicClock`] and [`WallAnchor`]. Without it the crate is
-//!   `no_std` and needs `alloc`.
+//!   `no_std`; it needs `alloc`, and atomics of the width of a pointer.
 //! * **`boot-clock`**: `BootClock`, a clock that counts the time a machine spends suspended
 //!   (Linux and Android; other platforms as documented there).
 //!

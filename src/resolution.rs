@@ -12,7 +12,7 @@ use crate::{Tick, Ticks, Timestamp};
 /// A deadline rounds *up* to a tick and the present rounds *down*, both by the same
 /// exact division. So a timer is due at the first tick that begins at or after its
 /// deadline, and a clock that has not reached the deadline cannot have reached that
-/// tick: no timer is ever early, and none is late by more than a tick. A deadline
+/// tick: no timer is ever early, and none is late by as much as a tick. A deadline
 /// that falls exactly on a tick costs nothing extra.
 ///
 /// ```
@@ -126,6 +126,13 @@ impl Resolution {
         Ticks::new(nanos.div_ceil(self.nanos_per_tick.get()))
     }
 
+    /// The length of `span`, as far as 64 bits of nanoseconds can say it (584 years).
+    #[inline]
+    #[must_use]
+    pub const fn duration(self, span: Ticks) -> Duration {
+        Duration::from_nanos(span.get().saturating_mul(self.nanos_per_tick.get()))
+    }
+
     /// The moment `tick` begins, or [`Timestamp::NEVER`] if the clock cannot say it.
     ///
     /// A driver may sleep until then: `self.now` of that moment is `tick`.
@@ -195,6 +202,8 @@ mod tests {
 
             let ticks = if span.as_nanos() >= u128::from(u64::MAX) { u64::MAX } else { saturate(span.as_nanos().div_ceil(per_wide)) };
             prop_assert_eq!(resolution.span(span).get(), ticks);
+            let back = (u128::from(ticks) * per_wide).min(u128::from(u64::MAX));
+            prop_assert_eq!(resolution.duration(Ticks::new(ticks)).as_nanos(), back);
             prop_assert_eq!(u128::from(resolution.start_of(resolution.now(at)).as_nanos()), at_wide / per_wide * per_wide);
         }
 

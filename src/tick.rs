@@ -176,6 +176,16 @@ impl Ticks {
     }
 }
 
+impl Add for Ticks {
+    type Output = Self;
+
+    /// Saturates at [`Ticks::MAX`].
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
 impl From<u64> for Ticks {
     #[inline]
     fn from(count: u64) -> Self {

@@ -46,8 +46,9 @@ const MAX_LEN: usize = MAX_ENTRIES - 15;
 ///
 /// Arming, cancelling and re-arming take constant time whatever the number of timers.
 /// Expiry takes constant time per timer, amortised: at most one move per level a timer
-/// passes through, and those moves are spread over the ticks before they are needed, so
-/// that no single `advance` has to pay for a whole slot.
+/// passes through. Those moves are spread over the ticks before they are needed, so that
+/// no single `advance` has to pay for a whole slot, if the wheel is advanced meanwhile: at
+/// every tick, or whenever [`next_work`](Self::next_work) says.
 ///
 /// Any `u64` tick is a valid deadline from any `now`. [`Tick::NEVER`] is held for ever.
 ///

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::Wheel;
-use crate::{StaleKey, Tick, Ticks, TimerKey};
+use crate::{StaleKey, Tick, Ticks, TimerKey, WheelFull};
 
 /// A timer whose time has come.
 ///
@@ -29,7 +29,8 @@ pub struct Expired<T> {
 /// included. What it arms for later than [`now`](Self::now) but not later than the tick
 /// being advanced to fires in this same `advance`. What it arms for `now` or before waits
 /// for the next `advance`, even one to the same tick: no callback can keep `advance` busy
-/// for ever.
+/// for ever. Whoever wants the whole wheel between two timers drives it by
+/// [`poll`](Wheel::poll).
 pub struct Turn<'a, T, const BITS: u32 = 8> {
     pub(super) wheel: &'a mut Wheel<T, BITS>,
 }
@@ -74,6 +75,16 @@ impl<T, const BITS: u32> Turn<'_, T, BITS> {
         self.wheel.arm(deadline, value)
     }
 
+    /// Arms a timer, or gives the value back if the wheel is full; see [`Wheel::try_arm`].
+    ///
+    /// # Errors
+    ///
+    /// [`WheelFull`], with the value; nothing has changed.
+    #[inline]
+    pub fn try_arm(&mut self, deadline: Tick, value: T) -> Result<TimerKey, WheelFull<T>> {
+        self.wheel.try_arm(deadline, value)
+    }
+
     /// Arms a timer whose value is made from its key; see [`Wheel::arm_with`].
     ///
     /// # Panics
@@ -112,7 +123,23 @@ impl<T, const BITS: u32> Turn<'_, T, BITS> {
         self.wheel.rearm(key, deadline)
     }
 
+    /// The deadline another timer is armed for; see [`Wheel::deadline`].
+    #[must_use]
+    pub fn deadline(&self, key: TimerKey) -> Option<Tick> {
+        self.wheel.deadline(key)
+    }
+
+    /// The value of another timer; see [`Wheel::get`].
+    #[must_use]
+    pub fn get(&self, key: TimerKey) -> Option<&T> {
+        self.wheel.get(key)
+    }
+
     /// Arms the timer that is firing again, under the same key; see [`Wheel::rearm_expired`].
+    ///
+    /// A periodic timer that counts from `expired.deadline` does not drift, and after a gap
+    /// makes up for every period it missed. One that counts from the tick being advanced to
+    /// skips them.
     ///
     /// ```
     /// use tickwheel::{Tick, Ticks, Wheel};
