@@ -20,7 +20,7 @@
 //! * A deadline is filed at the *lowest* level whose window reaches it. So nothing new is
 //!   ever filed into slot *k+1* while `now` is in *k*: it would go to level 0.
 //! * What is in slot *k+1* already can move down at any moment during *k*. It does so in
-//!   shares of 32 entries, paced so that the last share moves just before *k+1* begins.
+//!   shares of 32 entries, or more if little time is left, paced so that the last share moves just before *k+1* begins.
 //!
 //! In a plain hierarchical wheel the whole of slot *k+1* cascades in the one call that
 //! enters it, and where `now` carries into a high digit several levels do so at once. Here
@@ -67,7 +67,7 @@
 //! ```text
 //! entries   [due | next prev | generation hint | value]     one 32-byte record per timer
 //! heads     [first last | filed | recent x 8]               one per slot
-//! free      [index index index ...]                         entries to be used again
+//! free      [index index index ...]                         entries to be used again, room for all
 //! ```
 //!
 //! Lists are threaded through the entries by index, and closed by the head of their slot, so

@@ -8,12 +8,13 @@ use crate::sync::{AtomicUsize, Ordering};
 /// Names one armed timer of one wheel.
 ///
 /// A key is plain data: dropping it does nothing, copying it is free, and
-/// `Option<TimerKey>` is no larger than the key itself (16 bytes).
+/// `Option<TimerKey>` is no larger than the key itself: 16 bytes, or 12 on 32-bit targets.
 ///
 /// A key stays valid from [`arm`](crate::Wheel::arm) until the timer fires or is
 /// cancelled, through any number of re-arms. After that every operation refuses it, for
 /// ever and in every build: neither a timer that reuses the same storage nor one of
-/// another wheel can be mistaken for it.
+/// another wheel can be mistaken for it. (On 32-bit targets: until 2^32 wheels have been
+/// made, cleared or drained.)
 ///
 /// ```
 /// use tickwheel::{Tick, Wheel};

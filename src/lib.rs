@@ -90,8 +90,9 @@
 //! * **No lifetime limit.** Any `u64` tick works from any other. [`Tick::NEVER`] is held and
 //!   never fires. Nothing overflows.
 //! * **Bounded memory.** A cancelled value is returned at once. Entries never outnumber the
-//!   timers armed at one time by more than nine, whether or not anything advances; what the
-//!   allocator holds beyond that is the usual growth of a `Vec`.
+//!   most timers armed at one time by more than nine, whether or not anything advances (and
+//!   by one for each 2<sup>32</sup> timers that used the same entry); what the allocator holds
+//!   beyond that is the usual growth of a `Vec`.
 //! * **Bounded work on request:** [`advance_bounded`](Wheel::advance_bounded).
 //!
 //! # Costs
@@ -99,14 +100,14 @@
 //! | operation | time | allocates |
 //! |---|---|---|
 //! | `arm`, `arm_with`, `arm_tolerant` | O(1) | when the wheel grows |
-//! | `cancel`, `rearm`, `deadline`, `get`, `contains` | O(1) | no |
+//! | `cancel`, `deadline`, `get`, `contains` | O(1) | no |
+//! | `rearm` | O(1) | when a level is first used |
 //! | `advance`, `poll`, nothing due | O(1): one comparison | no |
-//! | `advance`, `poll` | O(levels + slots that hold something + timers visited), never O(ticks) | no |
-//! | a timer, over its life | O(levels) moves at most, amortised; none while only re-armed later | no |
+//! | `advance`, `poll` | O(levels + slots that hold something + timers visited), never O(ticks) | when a level is first used |
+//! | a timer, over its life | at most a move per level, and one each time the wheel comes by a place it was re-armed from | |
 //! | `next_deadline`, `next_work` | O(levels) | no |
 //!
-//! Memory: the value and 24 bytes per timer, so 32 bytes with an 8-byte value; an entry that
-//! is free costs 4 more. The slots take 24 KB per level, up to the highest that was used:
+//! Memory: the value and 28 bytes per timer, so 36 bytes with an 8-byte value. The slots take 24 KB per level, up to the highest that was used:
 //! 49 KB for deadlines within 130,000 ticks, 74 KB within 33 million, 196 KB for any; twice
 //! that once there are tolerances. A wheel allocates nothing until the first timer is armed.
 //!

@@ -9,12 +9,12 @@
 /// Any address will do, mapped or not: a prefetch reads nothing and cannot fault.
 #[inline(always)]
 pub(crate) fn prefetch<T>(address: *const T) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse", not(miri)))]
     // SAFETY: `prefetcht0` is a hint. It has no architectural effect: it does not access
-    // memory, and an address that is not mapped is ignored. SSE is part of x86-64.
+    // memory, and an address that is not mapped is ignored. The instruction is part of SSE, which the target has.
     unsafe {
         core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(address.cast());
     }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "sse", not(miri))))]
     let _ = address;
 }

@@ -317,3 +317,23 @@ fn a_budget_does_not_change_the_order_of_what_was_rearmed() {
         assert_eq!(order(budget), unbounded, "on a budget of {budget}");
     }
 }
+
+#[test]
+fn while_a_budget_has_run_out_the_next_deadline_is_now() {
+    let mut wheel = Wheel::<u64>::new();
+    for id in 0..1_000 {
+        wheel.arm(at(10_000), id);
+    }
+    let mut calls = 0;
+    while !wheel.advance_bounded(at(10_000), 7, |_, _| {}).is_done() {
+        calls += 1;
+        let now = Some(wheel.now());
+        assert_eq!(
+            (wheel.next_deadline(), wheel.next_work()),
+            (now, now),
+            "after {calls} calls"
+        );
+    }
+    assert!(calls >= 1_000 / 7, "{calls} calls of 7 for 1000 timers");
+    assert_eq!(wheel.next_deadline(), None);
+}

@@ -167,3 +167,23 @@ fn what_a_callback_armed_late_and_cancelled_is_not_waited_for() {
         run::<2>(others);
     }
 }
+
+// What was asked for must do, whatever is cancelled or fires meanwhile.
+#[test]
+fn a_wheel_with_room_for_so_many_does_not_grow_to_hold_them() {
+    for count in [1usize, 64, 5_000] {
+        let mut wheel = Wheel::<usize>::with_capacity(count);
+        let capacity = wheel.capacity();
+        let mut keys: Vec<_> = (0..count).map(|id| wheel.arm(at(1_000), id)).collect();
+        for (id, key) in keys.iter_mut().enumerate() {
+            assert_eq!(wheel.cancel(*key), Some(id));
+            *key = wheel.arm(at(1_000 + id as u64 % 7), id);
+        }
+        wheel.advance(at(1_003), |turn, expired| {
+            turn.arm(at(2_000), expired.value); // while the one that fires is kept
+        });
+        wheel.check();
+        assert_eq!(wheel.len(), count);
+        assert_eq!(wheel.capacity(), capacity, "grew to hold {count} timers");
+    }
+}

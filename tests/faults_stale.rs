@@ -10,6 +10,7 @@
 
 mod support;
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -295,4 +296,36 @@ fn what_is_armed_after_a_turn_was_emptied_away_is_found_at_once() {
             assert_eq!(wheel.cancel(key), Some('b'));
         }
     });
+}
+
+#[test]
+fn a_key_that_leaked_from_a_closure_that_panicked_names_nothing() {
+    let mut wheel = Wheel::<u64>::new();
+    let leaked = Cell::new(None);
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        wheel.arm_with(at(5), |key| {
+            leaked.set(Some(key));
+            panic!("no value");
+        })
+    }));
+    assert!(panicked.is_err(), "the panic passes on");
+    wheel.check();
+    let leaked = leaked.get().unwrap();
+    let other = wheel.arm(at(9), 7);
+    assert_ne!(leaked, other, "the key of a timer that was never armed");
+    assert_eq!(wheel.cancel(leaked), None, "cancelled the timer of another");
+    assert_eq!(wheel.len(), 1);
+}
+
+#[test]
+fn a_panic_in_a_callback_leaves_no_turn_behind() {
+    let mut wheel = Wheel::<u64>::new();
+    wheel.arm(at(5), 0);
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        wheel.advance(at(5), |_, expired| drop(Err::<(), _>(expired).unwrap()));
+    }));
+    assert!(panicked.is_err(), "the panic passes on");
+    wheel.arm(at(1), 1);
+    let late = wheel.poll(at(100)).map(|expired| expired.value);
+    assert_eq!(late, Some(1), "overdue, and not in the turn that panicked");
 }

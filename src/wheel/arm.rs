@@ -1,6 +1,6 @@
 //! Arm, cancel, re-arm: the operations on one timer.
 
-use super::store::{Index, SlotId};
+use super::store::{Index, SlotId, Store};
 use super::{Tolerance, Wheel};
 use crate::error::{StaleKey, WheelFull};
 use crate::{Tick, Ticks, TimerKey};
@@ -10,8 +10,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
 
     /// Arms a timer: `value` comes back from the first `advance` or `poll` that reaches `deadline`.
     ///
-    /// A deadline at or before [`now`](Self::now) is due at the next call of either, even
-    /// one for the same tick. Arming never fires anything itself. O(1).
+    /// A deadline at or before [`now`](Self::now) counts as now and is due at the next call of
+    /// either, even one for the same tick; if a turn of `poll` or of a bounded `advance` is
+    /// under way, in the next turn. Arming never fires anything itself. O(1).
     ///
     /// # Panics
     ///
@@ -56,7 +57,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
 
     /// Arms a timer whose value is made from its own key.
     ///
-    /// `make` runs before anything is changed; if it panics, nothing is armed. O(1).
+    /// `make` runs before anything is armed. If it panics nothing is, and the key is stale. O(1).
     ///
     /// # Panics
     ///
@@ -76,7 +77,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         self.assert_room();
         let (index, generation) = self.store.vacant();
         let key = TimerKey::new(self.id, index, generation);
+        let burn = BurnOnUnwind(&mut self.store);
         let value = make(key);
+        core::mem::forget(burn);
         self.arm_plain(deadline, value)
     }
 
@@ -219,8 +222,8 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     ///
     /// On success the old deadline never fires. A later deadline costs one store: the
     /// timer stays filed where it is until the wheel comes by. A deadline at or before
-    /// [`now`](Self::now) is due at the next `advance` or `poll`. Keeps the key, the value
-    /// and the tolerance. O(1).
+    /// [`now`](Self::now) is due as if it had been [armed](Self::arm) for it. Keeps the key,
+    /// the value and the tolerance. O(1).
     ///
     /// # Errors
     ///
@@ -262,6 +265,15 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
             self.refile(index, was, due, tolerant);
         }
         Ok(())
+    }
+}
+
+/// Makes the key of the vacant entry stale if the closure that was told it panics.
+struct BurnOnUnwind<'a, T>(&'a mut Store<T>);
+
+impl<T> Drop for BurnOnUnwind<'_, T> {
+    fn drop(&mut self) {
+        self.0.burn_vacant();
     }
 }
 

@@ -56,8 +56,8 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
 
     /// Lets the wheel hold at most `limit` timers, or 2^31 - 16 if that is less.
     ///
-    /// Timers armed already stay, even if there are more, and one that expires may be armed
-    /// again under its key. A bound is the way to keep a
+    /// Timers armed already stay, even if there are more. So does one that expires and is armed
+    /// again under its key, even if another has taken its place: one more than `limit`. A bound is the way to keep a
     /// flood of work from becoming a flood of memory; see [`try_arm`](Self::try_arm).
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit.min(MAX_LEN);
@@ -66,7 +66,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// Gives back memory that is not needed for the timers now armed. O(timers).
     ///
     /// Keys stay valid, so the entries of a wheel that is not empty can shrink only down
-    /// to the one with the highest index. An empty wheel gives back everything but its slots.
+    /// to the one with the highest index. An empty wheel gives back everything.
     pub fn shrink_to_fit(&mut self) {
         self.settle();
         if self.is_empty() {

@@ -8,7 +8,8 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// Moves time to `now` and hands every timer due by then to `fire`; says how many.
     ///
     /// In order of tick, whatever the gap since the last call; see [`Wheel`] for the order
-    /// within a tick. An earlier `now` than before counts as the tick the wheel is at.
+    /// within a tick. What was armed for the past counts as armed for the tick the wheel was
+    /// at. So does an earlier `now` than before.
     /// Never fires what is due at [`Tick::NEVER`].
     ///
     /// When nothing is due and nothing has to move this is one comparison. A gap costs
@@ -41,6 +42,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
             return 0;
         }
         self.open_turn();
+        self.in_turn = false; // if `fire` panics there is nothing to go on with
         self.run(now, Budget::unbounded(), fire).fired()
     }
 

@@ -51,9 +51,10 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
 
     /// A tick before which nothing is due: never later than the earliest deadline.
     ///
-    /// `None` when there is nothing to wait for: no timer is armed, or only such as are
-    /// due [never](Tick::NEVER). After `advance(now)` it is later than `now`, unless
-    /// something due was armed since, or a budget ran out: then it is [`now`](Self::now).
+    /// `None` when there is nothing to wait for: no timer is armed, or only such as are due
+    /// [never](Tick::NEVER). After `advance(now)` it is later than `now`, unless something
+    /// due was armed since. While a turn is under way, because a budget ran out or `poll`
+    /// has more, it is [`now`](Self::now).
     ///
     /// It is the start of the first slot that holds anything, and so may be early: for a
     /// far timer by up to the span of its slot, and for one that was re-armed later, by
@@ -83,6 +84,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         if self.len() == self.calendar.nevers() {
             return None;
         }
+        if self.in_turn {
+            return Some(self.now());
+        }
         if self.calendar.is_awake() {
             return self.due_or(|calendar| calendar.ahead(|_| 0).start);
         }
@@ -95,8 +99,8 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// A driver that calls `advance` at every tick has no use for it. One that sleeps
     /// until something happens may sleep until this instead of `next_deadline`: it then
     /// wakes once per 32 timers of a crowded slot during the time before the slot begins,
-    /// and in return no single wake-up has to move a whole slot. The two agree when no
-    /// slot holds more than 32 timers. O(levels).
+    /// and in return no single wake-up has to move a whole slot. The two agree
+    /// unless more than 32 timers were filed in one slot. O(levels).
     ///
     /// ```
     /// use tickwheel::{Tick, Wheel};
@@ -112,6 +116,9 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     pub fn next_work(&self) -> Option<Tick> {
         if self.len() == self.calendar.nevers() {
             return None;
+        }
+        if self.in_turn {
+            return Some(self.now());
         }
         self.due_or(|calendar| calendar.ahead(|slot| self.store.crowd(slot)).work)
     }

@@ -39,7 +39,8 @@ pub struct Turn<'a, T, const BITS: u32 = 8> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "when more remains, somebody has to call again"]
 pub enum Progress {
-    /// Everything due has fired.
+    /// Everything due has fired, but for what was armed during the turn for the tick it was
+    /// at or before: that is due in the next one.
     Done {
         /// Timers fired by this call.
         fired: usize,

@@ -20,8 +20,10 @@ impl<T> Store<T> {
     }
 
     pub(in crate::wheel) fn reserve(&mut self, additional: usize) {
-        self.entries
-            .reserve(additional.saturating_sub(self.free.len()));
+        // Some entries may be leaving, and one kept.
+        let wanted = additional + LEAVING + 1;
+        self.entries.reserve(wanted.saturating_sub(self.free.len()));
+        self.reserve_free();
     }
 
     pub(in crate::wheel) fn entries(&self) -> Entries<'_, T> {
@@ -53,7 +55,11 @@ impl<T> Store<T> {
     /// Gives back the memory of entries above the highest that is needed. Says how many are
     /// left. None may be leaving or kept.
     pub(in crate::wheel) fn shrink_to_fit(&mut self) -> usize {
-        let stays = |entry: &Entry<T>| entry.held.is_some() || entry.due == USED_UP;
+        // One that has used up half of its generations stays: what is made in its place later
+        // would have to begin where it ended.
+        let stays = |entry: &Entry<T>| {
+            entry.held.is_some() || entry.due == USED_UP || entry.generation().get() > u32::MAX / 2
+        };
         let kept = self
             .entries
             .iter()

@@ -6,6 +6,9 @@ use crate::prefetch::prefetch;
 /// How far ahead of a drain the entries are prefetched.
 const AHEAD: usize = 8;
 
+/// Heads are made so many at a time: the slots of one level.
+const HEADS: usize = 512;
+
 /// Points along a list: at an entry, or at the head that closes the circle, or nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::wheel) struct Link(u32);
@@ -121,8 +124,10 @@ impl<T> Store<T> {
 
     #[cold]
     fn grow_heads(&mut self, slot: SlotId) {
-        let from = self.heads.len() as SlotId;
-        self.heads.extend((from..=slot).map(Head::new));
+        let (from, end) = (self.heads.len(), (slot as usize / HEADS + 1) * HEADS);
+        self.heads.reserve_exact(end - from);
+        self.heads
+            .extend((from..end).map(|slot| Head::new(slot as SlotId)));
     }
 
     #[inline]

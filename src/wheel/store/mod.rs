@@ -125,6 +125,19 @@ impl<T> Store<T> {
         (index, self.entries[index as usize].generation())
     }
 
+    /// Makes room to free every entry, so that only arming allocates for entries.
+    pub(super) fn reserve_free(&mut self) {
+        let room = self.entries.capacity();
+        self.free.reserve_exact(room - self.free.len());
+    }
+
+    /// Uses up the generation of the vacant entry.
+    pub(super) fn burn_vacant(&mut self) {
+        if let Some(index) = self.free.pop() {
+            self.release(index);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn grow(&mut self) -> Index {
@@ -140,6 +153,7 @@ impl<T> Store<T> {
             prev: Link::NONE,
             held: None,
         });
+        self.reserve_free();
         index as Index
     }
 
@@ -364,6 +378,27 @@ mod tests {
         store.check(None, |_, _, _| {});
         store.shrink_to_fit();
         store.check(None, |_, _, _| {});
+    }
+
+    #[test]
+    fn an_entry_used_very_often_does_not_use_up_those_made_after_a_shrink() {
+        let mut store = Store::new(usize::MAX);
+        let (kept, ..) = store.insert(3, 10, 'k');
+        let (hot, generation, _) = store.insert(3, 10, 'h');
+        assert!(store.cancel(hot, generation).is_some());
+        store.entries[hot as usize].due = u64::from(u32::MAX - 10);
+        store.shrink_to_fit();
+        for _ in 0..1_000 {
+            let (index, generation, _) = store.insert(3, 10, 'a');
+            assert_ne!(index, kept, "the entry of another");
+            assert!(store.cancel(index, generation).is_some());
+        }
+        store.check(None, |_, _, _| {});
+        assert!(
+            store.entries.len() <= 4,
+            "{} entries for one timer",
+            store.entries.len()
+        );
     }
 
     #[test]
