@@ -75,11 +75,10 @@ impl Connection {
             }
             Timer::Idle => {
                 println!("tick {at}: nothing heard, close");
-                let others = [Some(self.keep_alive), self.retransmit.take()];
-                others
-                    .into_iter()
-                    .flatten()
-                    .for_each(|key| drop(turn.cancel(key)));
+                turn.cancel(self.keep_alive);
+                if let Some(retransmit) = self.retransmit.take() {
+                    turn.cancel(retransmit);
+                }
             }
         }
     }
