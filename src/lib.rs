@@ -134,6 +134,7 @@
 //!
 //! The minimum supported Rust version is 1.85.
 #![no_std]
+#![deny(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
 #![warn(
     clippy::std_instead_of_core,
