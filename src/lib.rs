@@ -107,9 +107,11 @@
 //! | a timer, over its life | at most a move per level, and one each time the wheel comes by a place it was re-armed from | |
 //! | `next_deadline`, `next_work` | O(levels) | no |
 //!
-//! Memory: the value and 28 bytes per timer, so 36 bytes with an 8-byte value. The slots take 24 KB per level, up to the highest that was used:
-//! 49 KB for deadlines within 130,000 ticks, 74 KB within 33 million, 196 KB for any; twice
-//! that once there are tolerances. A wheel allocates nothing until the first timer is armed.
+//! Memory: the value and 28 bytes per timer, so 36 bytes with an 8-byte value. The slots take
+//! 24 KB per level, up to the highest that was used:
+//! 49 KB for deadlines within 130,000 ticks, 74 KB within 33 million, 197 KB for any, and up
+//! to 369 KB once there are tolerances. A wheel allocates nothing until the first timer is
+//! armed.
 //!
 //! # What it is not
 //!

@@ -24,7 +24,7 @@ use alloc::vec::Vec;
 use core::num::NonZeroU64;
 
 use crate::geometry::{Geometry, Occupancy};
-use crate::wheel::store::SlotId;
+use crate::wheel::store::{LISTS, SlotId};
 pub(in crate::wheel) use ahead::Ahead;
 pub(in crate::wheel) use check::Filed;
 
@@ -67,9 +67,6 @@ impl<const BITS: u32> Calendar<BITS> {
     const LATE: [SlotId; 2] = [0, 1];
     /// What is held without a deadline.
     const NEVER: SlotId = 2;
-    /// Lists that are not slots of a lane.
-    const LISTS: u32 = 3;
-
     /// How many entries move down at a time ahead of need, and what a slot may hold and
     /// still be left to move down all at once. Fewer in the small geometries of tests.
     const SHARE: u32 = if BITS < 6 { 1 << (BITS - 1) } else { 32 };
@@ -113,12 +110,12 @@ impl<const BITS: u32> Calendar<BITS> {
 
     #[inline]
     const fn id(lane: u32, slot: u32) -> SlotId {
-        Self::LISTS + lane * Self::SLOTS + slot
+        LISTS + lane * Self::SLOTS + slot
     }
 
     /// The lane and slot of an id; `None` if it is one of the lists.
     const fn position(id: SlotId) -> Option<(u32, u32)> {
-        match id.checked_sub(Self::LISTS) {
+        match id.checked_sub(LISTS) {
             Some(position) => Some((position / Self::SLOTS, position % Self::SLOTS)),
             None => None,
         }

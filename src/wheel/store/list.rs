@@ -6,6 +6,9 @@ use crate::prefetch::prefetch;
 /// How far ahead of a drain the entries are prefetched.
 const AHEAD: usize = 8;
 
+/// Slots that belong to no level come first, so many of them.
+pub(in crate::wheel) const LISTS: SlotId = 3;
+
 /// Heads are made so many at a time: the slots of one level.
 const HEADS: usize = 512;
 
@@ -124,7 +127,9 @@ impl<T> Store<T> {
 
     #[cold]
     fn grow_heads(&mut self, slot: SlotId) {
-        let (from, end) = (self.heads.len(), (slot as usize / HEADS + 1) * HEADS);
+        let from = self.heads.len();
+        let levels = slot.saturating_sub(LISTS) as usize / HEADS + 1;
+        let end = LISTS as usize + levels * HEADS;
         self.heads.reserve_exact(end - from);
         self.heads
             .extend((from..end).map(|slot| Head::new(slot as SlotId)));

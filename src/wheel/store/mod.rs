@@ -31,7 +31,7 @@ use core::num::NonZeroU32;
 
 use crate::prefetch::prefetch;
 pub(super) use bulk::{Entries, IntoEntries};
-pub(super) use list::{End, Popped};
+pub(super) use list::{End, LISTS, Popped};
 use list::{Head, Link};
 
 /// Which list, of all slots of all lanes.
