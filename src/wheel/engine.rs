@@ -13,7 +13,7 @@
 //! Whatever interrupts this (a budget, a panic, the end of a `poll`) leaves a wheel from
 //! which the same loop goes on.
 
-use super::calendar::Calendar;
+use super::calendar::{Ahead, Calendar};
 use super::store::{End, Popped, SlotId};
 use super::{Expired, Tolerance, Wheel};
 use crate::TimerKey;
@@ -117,7 +117,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
             let ahead = self.calendar.ahead(|slot| self.store.crowd(slot));
             let work = ahead.work;
             if work > target || work == u64::MAX {
-                self.end_turn(target);
+                self.end_turn(target, ahead);
                 return Step::Done;
             }
             self.calendar.set_now(work - 1);
@@ -134,14 +134,15 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     }
 
     /// Goes to `target`, up to which nothing is left to do in this turn.
-    fn end_turn(&mut self, target: u64) {
+    fn end_turn(&mut self, target: u64, mut ahead: Ahead) {
         self.in_turn = false;
         let (accepting, _) = self.calendar.late();
         if !self.store.is_empty(accepting) {
-            self.flush(); // what waits there for the next turn may have been cancelled
+            // What waits there for the next turn may have been cancelled.
+            self.flush();
+            ahead = self.calendar.ahead(|slot| self.store.crowd(slot));
         }
         let waits = !self.store.is_empty(accepting);
-        let ahead = self.calendar.ahead(|slot| self.store.crowd(slot));
         self.calendar.rest(target, ahead, waits);
     }
 

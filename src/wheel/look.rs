@@ -81,16 +81,13 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     #[inline]
     #[must_use]
     pub fn next_deadline(&self) -> Option<Tick> {
-        if self.len() == self.calendar.nevers() {
-            return None;
-        }
-        if self.in_turn {
-            return Some(self.now());
-        }
-        if self.calendar.is_awake() {
-            return self.due_or(|calendar| calendar.ahead(|_| 0).start);
-        }
-        Some(Tick::new(self.calendar.next_start()))
+        self.next(|calendar| {
+            if calendar.is_awake() {
+                calendar.ahead(|_| 0).start
+            } else {
+                calendar.next_start()
+            }
+        })
     }
 
     /// A tick before which there is no work: like [`next_deadline`](Self::next_deadline),
@@ -114,25 +111,27 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// ```
     #[must_use]
     pub fn next_work(&self) -> Option<Tick> {
+        self.next(|calendar| calendar.ahead(|slot| self.store.crowd(slot)).work)
+    }
+
+    /// Nothing if there is nothing to wait for, now if anything is due or a turn is under
+    /// way, and else what lies ahead.
+    #[inline]
+    fn next(&self, ahead: impl FnOnce(&Calendar<BITS>) -> u64) -> Option<Tick> {
         if self.len() == self.calendar.nevers() {
             return None;
         }
-        if self.in_turn {
+        if self.in_turn || self.calendar.is_awake() && self.is_due() {
             return Some(self.now());
         }
-        self.due_or(|calendar| calendar.ahead(|slot| self.store.crowd(slot)).work)
+        Some(Tick::new(ahead(&self.calendar)))
     }
 
-    /// Now if anything is due; else what lies ahead.
-    fn due_or(&self, ahead: impl FnOnce(&Calendar<BITS>) -> u64) -> Option<Tick> {
+    /// Whether anything waits at the cursor.
+    fn is_due(&self) -> bool {
         let (accepting, firing) = self.calendar.late();
-        let due = self.calendar.due_slot().is_some()
+        self.calendar.due_slot().is_some()
             || !self.store.is_empty(accepting)
-            || !self.store.is_empty(firing);
-        Some(if due {
-            self.now()
-        } else {
-            Tick::new(ahead(&self.calendar))
-        })
+            || !self.store.is_empty(firing)
     }
 }
