@@ -3,7 +3,8 @@
 use core::fmt;
 use core::num::NonZeroU32;
 
-use crate::sync::{AtomicUsize, Ordering};
+use crate::sync::Ordering;
+use crate::sync::unmodelled::AtomicUsize;
 
 /// Names one armed timer of one wheel.
 ///

@@ -162,6 +162,8 @@ pub mod internals;
 mod key;
 mod prefetch;
 mod resolution;
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+mod shared;
 mod sync;
 mod tick;
 mod timestamp;
@@ -177,6 +179,16 @@ pub use clock::{MonotonicClock, WallAnchor};
 pub use error::{StaleKey, WheelFull};
 pub use key::TimerKey;
 pub use resolution::{Resolution, ResolutionError};
+#[cfg(loom)]
+#[doc(hidden)]
+pub use shared::Mutant;
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+pub use shared::{
+    Busy, Cancel, Local, Park, Revoked, SharedDrain, SharedTurn, SharedWheel, SharedWheelBuilder,
+};
+#[cfg(loom)]
+#[doc(hidden)]
+pub use sync::modelled;
 pub use tick::{Tick, Ticks};
 pub use timestamp::Timestamp;
 pub use wheel::{Drain, Expired, Iter, Progress, Turn, Wheel};

@@ -6,7 +6,8 @@ use core::time::Duration;
 
 use super::{Clock, reading};
 use crate::Timestamp;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::Ordering;
+use crate::sync::unmodelled::AtomicU64;
 use crate::timestamp::nanos;
 
 /// A clock whose time is what it was last told: for tests, simulations and replays.

@@ -160,7 +160,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
 
     /// Moves an entry, which was due at `was`, from its list to where `due` belongs.
     #[inline(never)]
-    fn refile(&mut self, index: Index, was: u64, due: u64, tolerant: bool) {
+    pub(super) fn refile(&mut self, index: Index, was: u64, due: u64, tolerant: bool) {
         if was == u64::MAX {
             self.calendar.unfiled_never();
         }

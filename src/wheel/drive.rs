@@ -83,7 +83,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
 
     /// If there is nothing to do up to `now`, goes there; whatever turn there was is done.
     #[inline]
-    fn skip_to(&mut self, now: Tick) -> bool {
+    pub(super) fn skip_to(&mut self, now: Tick) -> bool {
         let idle = self.calendar.skip_to(now.get());
         self.in_turn &= !idle;
         idle

@@ -20,9 +20,9 @@ use crate::TimerKey;
 use crate::geometry::Geometry;
 
 /// How one step of the engine ended.
-pub(super) enum Step<T> {
+pub(super) enum Step<E> {
     /// A timer fired.
-    Fired(Expired<T>),
+    Fired(E),
     /// Nothing is due up to the target, and the cursor is there.
     Done,
     /// The budget is spent and work remains.
@@ -39,20 +39,35 @@ pub(super) struct Shares {
 }
 
 /// Visits that may still be paid for.
-pub(super) struct Budget(usize);
+pub(crate) struct Budget(usize);
 
 // === impl Budget ===
 
 impl Budget {
-    pub(super) const fn unbounded() -> Self {
+    pub(crate) const fn unbounded() -> Self {
         Self(usize::MAX)
     }
 
     /// At least one visit.
-    pub(super) fn new(visits: usize) -> Self {
+    pub(crate) fn new(visits: usize) -> Self {
         Self(visits.max(1))
     }
 
+    /// Pays for up to `visits` visits; says for how many.
+    #[cfg(all(feature = "std", target_has_atomic = "64"))]
+    pub(crate) fn take_up_to(&mut self, visits: usize) -> usize {
+        let taken = visits.min(self.0);
+        self.0 -= taken;
+        taken
+    }
+
+    /// Gives back what was paid too much.
+    #[cfg(all(feature = "std", target_has_atomic = "64"))]
+    pub(crate) fn give_back(&mut self, visits: usize) {
+        self.0 = self.0.saturating_add(visits);
+    }
+
+    /// Pays for one visit, if there is something left to pay with.
     #[inline]
     fn take(&mut self) -> bool {
         let left = self.0 > 0;
@@ -99,7 +114,20 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
 
     /// Goes on until a timer fires, nothing is left up to `target`, or the budget is spent.
     #[inline]
-    pub(super) fn step(&mut self, target: u64, budget: &mut Budget) -> Step<T> {
+    pub(super) fn step(&mut self, target: u64, budget: &mut Budget) -> Step<Expired<T>> {
+        self.step_with(target, budget, Self::fire, |_, _| true)
+    }
+
+    /// As [`step`](Self::step), with another way to fire what a slot holds, and something to
+    /// do before the cursor leaves a tick; that says whether the budget sufficed.
+    #[inline]
+    pub(super) fn step_with<E>(
+        &mut self,
+        target: u64,
+        budget: &mut Budget,
+        mut fire: impl FnMut(&mut Self, SlotId) -> Option<E>,
+        mut leave: impl FnMut(&mut Self, &mut Budget) -> bool,
+    ) -> Step<E> {
         self.settle();
         self.calendar.stay_awake();
         loop {
@@ -110,9 +138,12 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
                 if !budget.take() {
                     return Step::Spent;
                 }
-                if let Some(expired) = self.fire(slot) {
-                    return Step::Fired(expired);
+                if let Some(fired) = fire(self, slot) {
+                    return Step::Fired(fired);
                 }
+            }
+            if !leave(self, budget) {
+                return Step::Spent;
             }
             let ahead = self.calendar.ahead(|slot| self.store.crowd(slot));
             let work = ahead.work;
@@ -162,6 +193,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
             index,
             due,
             emptied,
+            ..
         } = self.store.pop_front(slot)?;
         if emptied {
             self.calendar.emptied(slot);

@@ -8,6 +8,7 @@
 //! | `look` | what can be asked of a wheel at rest |
 //! | `drive` | moving time, as callers see it |
 //! | `engine` | moving time: cascade, move ahead of need, fire |
+//! | `placed` | the same engine for entries that live elsewhere |
 //! | `turn` | what callers of `advance` and `poll` see |
 //! | `bulk` | capacity, iteration, clearing |
 //! | `check` | the dumb walker of every invariant |
@@ -19,6 +20,8 @@ mod check;
 mod drive;
 mod engine;
 mod look;
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+mod placed;
 mod store;
 mod turn;
 
@@ -32,6 +35,10 @@ use engine::Shares;
 use store::{Index, MAX_ENTRIES, Store};
 
 pub use bulk::{Drain, Iter};
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+pub(crate) use engine::Budget;
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+pub(crate) use placed::{Stop, Visit};
 pub use turn::{Expired, Progress, Turn};
 
 /// The most timers a wheel can hold: some entries may be leaving, and one kept.

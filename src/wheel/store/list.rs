@@ -1,6 +1,6 @@
 //! The lists: intrusive, circular, closed by a head per slot.
 
-use super::{Entry, Index, SlotId, Store};
+use super::{Entry, Index, NO_INDEX, SlotId, Store};
 use crate::prefetch::prefetch;
 
 /// How far ahead of a drain the entries are prefetched.
@@ -49,6 +49,8 @@ pub(in crate::wheel) struct Popped {
     pub(in crate::wheel) due: Option<u64>,
     /// Whether it was the last one.
     pub(in crate::wheel) emptied: bool,
+    /// An entry that will be wanted some steps later, as far as is known.
+    pub(in crate::wheel) hint: Index,
 }
 
 // === impl Link ===
@@ -265,6 +267,21 @@ impl<T> Store<T> {
         Some(self.detach(index, emptied))
     }
 
+    /// The first entries of `slot`, as many as no hint leads to.
+    #[cfg(all(feature = "std", target_has_atomic = "64"))]
+    #[inline]
+    pub(in crate::wheel) fn first(&self, slot: SlotId) -> impl Iterator<Item = Index> {
+        let mut at = self.heads.get(slot as usize).map(|head| head.first);
+        core::iter::from_fn(move || match at?.target() {
+            Target::Entry(index) => {
+                at = Some(self.entries[index].next);
+                Some(index as Index)
+            }
+            Target::Head(_) => None,
+        })
+        .take(AHEAD)
+    }
+
     /// Takes the entry at `at` off the back of a slot whose end is open: begin with
     /// [`back`](Self::back), finish with [`seal_back`](Self::seal_back), and let nothing
     /// else touch the slot in between.
@@ -303,13 +320,15 @@ impl<T> Store<T> {
         let entry = &mut self.entries[index];
         entry.next = Link::NONE;
         let due = entry.held.as_ref().map(|_| entry.due);
-        if let Some(hint) = entry.held.as_ref().map(|held| held.hint) {
+        let hint = entry.held.as_ref().map(|held| held.hint);
+        if let Some(hint) = hint {
             self.prefetch(hint);
         }
         Popped {
             index: index as Index,
             due,
             emptied,
+            hint: hint.unwrap_or(NO_INDEX),
         }
     }
 

@@ -1,0 +1,344 @@
+//! Moving time: what the holder of the driver's role does.
+//!
+//! The driver has a wheel of its own, which says where each entry is filed and is seen by
+//! nobody else. So arming and advancing do not race for slots: an armer writes the entry's
+//! word and marks the entry; the driver sweeps up the marks, files, and asks the word of
+//! whatever comes due. See `word` for who wins when it is asked just now.
+
+use alloc::boxed::Box;
+
+use super::free::{BATCH, Chain};
+use super::marks::Sweep;
+use super::role::Taken;
+use super::turn::SharedTurn;
+use super::{Busy, Park, SharedWheel, thread};
+use crate::sync::Ordering;
+use crate::wheel::{Budget, Stop};
+use crate::{Expired, Progress, Tick, Wheel};
+
+/// What belongs to the driver.
+#[derive(Debug)]
+pub(super) struct Private<const BITS: u32> {
+    pub(super) wheel: Wheel<(), BITS>,
+    pub(super) sweep: Sweep,
+    pub(super) returns: Returns,
+}
+
+/// Entries that have fired, by the shard they go back to.
+#[derive(Debug)]
+pub(super) struct Returns(Box<[Chain]>);
+
+/// The role, and what it does when it ends, be it by a panic.
+pub(super) struct Driving<'a, T, const BITS: u32> {
+    pub(super) wheel: &'a SharedWheel<T, BITS>,
+    pub(super) private: Taken<'a, Private<BITS>>,
+}
+
+// === impl Private ===
+
+impl<const BITS: u32> Private<BITS> {
+    pub(super) fn new(start: Tick, shards: usize) -> Self {
+        Self {
+            wheel: Wheel::starting_at(start),
+            sweep: Sweep::default(),
+            returns: Returns((0..shards).map(|_| Chain::default()).collect()),
+        }
+    }
+}
+
+// === impl SharedWheel ===
+
+impl<T, const BITS: u32> SharedWheel<T, BITS> {
+    /// Moves time to `now` and hands every timer due by then to `fire`; says how many.
+    ///
+    /// Fires everything that was armed for `now` or before by an [`arm`](Self::arm) or
+    /// [`rearm`](Self::rearm) that returned before this began, in order of tick; of what is
+    /// armed meanwhile, it may fire some. What a callback arms for later than
+    /// [`SharedTurn::now`] but not later than `now` fires in this same call; what it arms for that
+    /// tick or before waits for the next. An earlier `now` than before counts as the tick the
+    /// wheel is at.
+    ///
+    /// Each timer is taken just before its callback begins, so that one which is cancelled or
+    /// re-armed while others of its tick fire does not fire. Cost as
+    /// [`Wheel::advance`](crate::Wheel::advance), and a look at every entry that was armed or
+    /// moved earlier since the last call.
+    ///
+    /// If `fire` panics, the panic passes on. The timer being fired is gone with it; all
+    /// others fire on the next call.
+    ///
+    /// # Errors
+    ///
+    /// [`Busy`] if another thread drives the wheel, or if this is called from a callback of
+    /// it. Nothing is done and nobody waits.
+    ///
+    /// ```
+    /// use tickwheel::{SharedWheel, Tick};
+    ///
+    /// let wheel = SharedWheel::new();
+    /// wheel.arm(Tick::new(20), "late");
+    /// wheel.arm(Tick::new(10), "early");
+    /// let mut log = Vec::new();
+    /// let fired = wheel.advance(Tick::new(30), |turn, expired| {
+    ///     log.push((turn.now().get(), expired.value));
+    ///     assert!(turn.wheel().advance(Tick::new(99), |_, _| {}).is_err()); // busy
+    /// });
+    /// assert_eq!(fired, Ok(2));
+    /// assert_eq!(log, [(10, "early"), (20, "late")]);
+    /// ```
+    pub fn advance(
+        &self,
+        now: Tick,
+        fire: impl FnMut(&mut SharedTurn<'_, T, BITS>, Expired<T>),
+    ) -> Result<usize, Busy> {
+        let mut driving = self.drive()?;
+        Ok(driving.run(now, Budget::unbounded(), false, fire).fired())
+    }
+
+    /// As [`advance`](Self::advance), but looks at `budget` entries at most, moves counted.
+    ///
+    /// Once the budget is spent the cursor stays where the work is; the next call goes on from
+    /// there, and all calls up to the one that is done are one turn, as with
+    /// [`Wheel::advance_bounded`](crate::Wheel::advance_bounded). A budget of zero counts as one.
+    ///
+    /// # Errors
+    ///
+    /// [`Busy`], as [`advance`](Self::advance).
+    ///
+    /// ```
+    /// use tickwheel::{SharedWheel, Tick};
+    ///
+    /// let wheel = SharedWheel::new();
+    /// for id in 0..100 {
+    ///     wheel.arm(Tick::new(10), id);
+    /// }
+    /// let (mut calls, mut fired) = (0, 0);
+    /// loop {
+    ///     calls += 1;
+    ///     let progress = wheel.advance_bounded(Tick::new(10), 30, |_, _| fired += 1).unwrap();
+    ///     if progress.is_done() {
+    ///         break;
+    ///     }
+    /// }
+    /// assert_eq!(fired, 100);
+    /// assert!(calls > 3);
+    /// ```
+    pub fn advance_bounded(
+        &self,
+        now: Tick,
+        budget: usize,
+        fire: impl FnMut(&mut SharedTurn<'_, T, BITS>, Expired<T>),
+    ) -> Result<Progress, Busy> {
+        let mut driving = self.drive()?;
+        Ok(driving.run(now, Budget::new(budget), true, fire))
+    }
+
+    /// A tick before which nothing is due: never later than the earliest deadline.
+    ///
+    /// `None` when nothing is armed, or only such as are due [never](Tick::NEVER). After
+    /// `advance(now)` it is later than `now`, unless something due was armed since. While a
+    /// turn is under way, because a budget ran out or another thread is driving, it is
+    /// [`now`](Self::now).
+    ///
+    /// As with [`Wheel::next_deadline`](crate::Wheel::next_deadline) it is the start of a slot
+    /// and may be early; so it may be because of a timer that was cancelled, until its
+    /// slot has come. Costs a look at every entry that was armed or moved earlier since the
+    /// last call, and O(levels).
+    ///
+    /// ```
+    /// use tickwheel::{SharedWheel, Tick};
+    ///
+    /// let wheel = SharedWheel::new();
+    /// assert_eq!(wheel.next_deadline(), None);
+    /// let key = wheel.arm(Tick::new(100), ());
+    /// assert_eq!(wheel.next_deadline(), Some(Tick::new(100)));
+    /// let _ = wheel.cancel(key);
+    /// assert_eq!(wheel.next_deadline(), None);
+    /// ```
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Tick> {
+        if self.is_empty() {
+            return None;
+        }
+        match self.drive() {
+            Ok(mut driving) => driving.next(),
+            Err(Busy) => Some(self.now()),
+        }
+    }
+
+    /// Announces that the driver goes to sleep, and says for how long it may.
+    ///
+    /// From then on whoever arms or re-arms a timer for an earlier tick than was announced calls
+    /// the hook given to [`wake`](super::SharedWheelBuilder::wake), until the next `advance`,
+    /// by whichever thread, takes the announcement back. A later deadline wakes nobody. A
+    /// wake-up cannot be lost: what is armed while this runs either is taken into account or
+    /// calls the hook.
+    ///
+    /// The hook may be called before the driver sleeps, so it must leave something behind that
+    /// keeps the driver from sleeping, as [`Thread::unpark`](std::thread::Thread::unpark)
+    /// does.
+    ///
+    /// # Errors
+    ///
+    /// [`Busy`] if another thread drives the wheel.
+    ///
+    /// ```
+    /// use tickwheel::{Park, SharedWheel, Tick};
+    ///
+    /// let driver = std::thread::current();
+    /// let wheel: SharedWheel<&str> = SharedWheel::builder().wake(move || driver.unpark()).build();
+    /// wheel.arm(Tick::new(500), "later");
+    /// assert_eq!(wheel.prepare_park(), Ok(Park::Until(Tick::new(500))));
+    ///
+    /// wheel.arm(Tick::new(100), "sooner"); // from any thread
+    /// std::thread::park(); // returns at once: there is something earlier to do
+    /// assert_eq!(wheel.next_deadline(), Some(Tick::new(100)));
+    /// ```
+    pub fn prepare_park(&self) -> Result<Park, Busy> {
+        let mut driving = self.drive()?;
+        let next = driving.next();
+        if next.is_some_and(|next| next <= driving.private.wheel.now()) {
+            return Ok(Park::Now);
+        }
+        if !self.bell.0.announce(next.map_or(u64::MAX, Tick::get)) {
+            return Ok(Park::Now);
+        }
+        Ok(next.map_or(Park::Idle, Park::Until))
+    }
+
+    /// Takes the driver's role.
+    pub(super) fn drive(&self) -> Result<Driving<'_, T, BITS>, Busy> {
+        let private = self.driver.0.role.take().ok_or(Busy)?;
+        Ok(Driving {
+            wheel: self,
+            private,
+        })
+    }
+
+    /// Whether this thread is running a callback of this wheel.
+    pub(super) fn drives_here(&self) -> bool {
+        // ORDERING: Relaxed. Equal to this thread's number only if this thread stored it.
+        self.driver.0.thread.load(Ordering::Relaxed) == thread::token()
+    }
+}
+
+// === impl Driving ===
+
+impl<T, const BITS: u32> Driving<'_, T, BITS> {
+    fn run(
+        &mut self,
+        now: Tick,
+        mut budget: Budget,
+        resume: bool,
+        mut fire: impl FnMut(&mut SharedTurn<'_, T, BITS>, Expired<T>),
+    ) -> Progress {
+        let wheel = self.wheel;
+        wheel.bell.0.withdraw();
+        let mut fired = 0;
+        if !wheel.file_marked(&mut self.private, now.get(), &mut budget) {
+            return Progress::More { fired };
+        }
+        if self.private.wheel.skip(now) {
+            return Progress::Done { fired };
+        }
+        self.private.wheel.begin(resume);
+        // ORDERING: Relaxed. Matters to this thread alone, see `drives_here`.
+        wheel
+            .driver
+            .0
+            .thread
+            .store(thread::token(), Ordering::Relaxed);
+        loop {
+            match self.step(now, &mut budget) {
+                Stop::Fire(firing) => {
+                    fired += 1;
+                    self.publish_now();
+                    wheel.call(&mut self.private.returns, firing, &mut fire);
+                }
+                Stop::Done => return Progress::Done { fired },
+                Stop::Spent => return Progress::More { fired },
+            }
+        }
+    }
+
+    /// Goes on until a timer has been taken that fires, nothing is due, or the budget is spent.
+    fn step(&mut self, now: Tick, budget: &mut Budget) -> Stop<super::fire::Firing<T>> {
+        let wheel = self.wheel;
+        let Private {
+            wheel: places,
+            sweep,
+            returns,
+        } = &mut *self.private;
+        places.meet(
+            now,
+            budget,
+            |index, tick, hint| wheel.visit(index, tick, hint, returns),
+            |places, budget| {
+                places.peek(2, |index| wheel.arena.prefetch(index));
+                // What was armed meanwhile may be due before the next tick that is known of.
+                !(wheel.bell.0.is_marked() || sweep.is_under_way())
+                    || wheel.file_swept(places, sweep, now.get(), budget)
+            },
+        )
+    }
+
+    /// The first tick at which anything is due, with everything taken into account that was
+    /// armed before.
+    fn next(&mut self) -> Option<Tick> {
+        let wheel = self.wheel;
+        let _ = wheel.file_marked(&mut self.private, 0, &mut Budget::unbounded());
+        self.private.wheel.next_deadline()
+    }
+
+    /// Lets everybody know where the cursor is.
+    #[inline]
+    fn publish_now(&self) {
+        // ORDERING: Release pairs with the Acquire in `now`.
+        self.wheel
+            .driver
+            .0
+            .now
+            .store(self.private.wheel.now().get(), Ordering::Release);
+    }
+}
+
+impl<T, const BITS: u32> Drop for Driving<'_, T, BITS> {
+    fn drop(&mut self) {
+        self.publish_now();
+        // ORDERING: Relaxed, see `drives_here`.
+        self.wheel.driver.0.thread.store(0, Ordering::Relaxed);
+        self.private.returns.flush(self.wheel);
+    }
+}
+
+// === impl Returns ===
+
+impl Returns {
+    /// Takes an entry that goes back to `shard`.
+    #[inline]
+    pub(super) fn add<T, const BITS: u32>(
+        &mut self,
+        index: u32,
+        shard: u32,
+        wheel: &SharedWheel<T, BITS>,
+    ) {
+        let chain = &mut self.0[shard as usize];
+        chain.add(index, &wheel.arena);
+        if chain.len() >= BATCH {
+            wheel
+                .shards
+                .get(shard)
+                .free
+                .push(chain.take(), &wheel.arena);
+        }
+    }
+
+    fn flush<T, const BITS: u32>(&mut self, wheel: &SharedWheel<T, BITS>) {
+        for (shard, chain) in self.0.iter_mut().enumerate() {
+            wheel
+                .shards
+                .get(shard as u32)
+                .free
+                .push(chain.take(), &wheel.arena);
+        }
+    }
+}

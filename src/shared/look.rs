@@ -1,0 +1,41 @@
+//! What can be asked about one timer.
+
+use super::SharedWheel;
+use super::word::State;
+use crate::{Tick, TimerKey};
+
+impl<T, const BITS: u32> SharedWheel<T, BITS> {
+    /// Whether `key` names an armed timer of this wheel: one that is suspended counts, one
+    /// whose callback is running does not. O(1).
+    ///
+    /// By the time the caller looks at the answer, it may have fired.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, key: TimerKey) -> bool {
+        self.find(key).is_some_and(|(_, entry, generation)| {
+            entry.word().is_live() && Self::is_of(entry, generation)
+        })
+    }
+
+    /// The deadline a timer is armed for, before its tolerance; [`Tick::NEVER`] if it is
+    /// suspended, `None` for a stale key. O(1).
+    #[must_use]
+    pub fn deadline(&self, key: TimerKey) -> Option<Tick> {
+        let (_, entry, generation) = self.find(key)?;
+        let mut word = entry.word();
+        loop {
+            let deadline = match word.state() {
+                State::Armed => entry.deadline(word, &self.arena),
+                State::Held => Ok(u64::MAX),
+                State::Empty | State::Taking | State::Revoked | State::Awaited => return None,
+            };
+            if !Self::is_of(entry, generation) {
+                return None;
+            }
+            match deadline {
+                Ok(deadline) => return Some(Tick::new(deadline)),
+                Err(now) => word = now,
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Deliberate faults, to show that the models can fail. Nothing of this is in a normal build.
+
+/// Whether a fault is switched on: never, outside the models.
+#[cfg(not(loom))]
+macro_rules! mutant {
+    ($name:ident) => {
+        false
+    };
+}
+
+#[cfg(loom)]
+macro_rules! mutant {
+    ($name:ident) => {
+        $crate::shared::mutant::is_on($crate::shared::mutant::Mutant::$name)
+    };
+}
+
+/// An ordering, or the one that is too weak for the job.
+macro_rules! ordering {
+    ($right:ident unless $name:ident) => {
+        if $crate::shared::mutant::mutant!($name) {
+            $crate::sync::Ordering::Relaxed
+        } else {
+            $crate::sync::Ordering::$right
+        }
+    };
+}
+
+pub(crate) use {mutant, ordering};
+
+#[cfg(loom)]
+pub use switch::Mutant;
+#[cfg(loom)]
+pub(crate) use switch::is_on;
+
+#[cfg(loom)]
+mod switch {
+    use std::sync::OnceLock;
+
+    macro_rules! mutants {
+        ($($(#[$doc:meta])* $name:ident,)*) => {
+            /// A fault, named after what is wrong with it.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub enum Mutant { $($(#[$doc])* $name,)* }
+
+            impl Mutant {
+                /// All of them.
+                pub const ALL: &'static [(&'static str, Self)] = &[$((stringify!($name), Self::$name),)*];
+            }
+        };
+    }
+
+    mutants! {
+        /// An armer publishes the word with `Relaxed`.
+        ArmRelaxed,
+        /// A canceller takes the value having looked with `Relaxed`.
+        CancelRelaxed,
+        /// The driver takes the value having looked with `Relaxed`.
+        FireRelaxed,
+        /// The driver fires whatever the word has become since it judged it.
+        FireBlind,
+        /// A canceller clears the word whatever it has become.
+        CancelBlind,
+        /// The driver withdraws its promise with a store.
+        UnfileBlind,
+        /// The driver forgets an entry it met without withdrawing its promise.
+        UnfileSilently,
+        /// An arm relies on a filing that is later than its deadline.
+        LazyIgnoresDeadline,
+        /// An earlier re-arm keeps the promise.
+        RearmKeepsFiled,
+        /// An earlier re-arm tells nobody.
+        RearmUnmarked,
+        /// The driver gives its promise on a word it did not judge.
+        FileBlind,
+        /// The mark is set before the word is.
+        MarkFirst,
+        /// Marks are set with `Relaxed`.
+        MarkRelaxed,
+        /// Marks are swept with `Relaxed`.
+        SweepRelaxed,
+        /// The group's mark is thought set because the block's was not empty.
+        GroupUnchecked,
+        /// The root's mark is thought set because the group's was not empty.
+        RootUnchecked,
+        /// The driver looks at a group by a load.
+        SweepByLoad,
+        /// The driver learns how many groups there are by a load.
+        GroupsByLoad,
+        /// The driver checks for marks by a load before it sleeps.
+        AnnounceByLoad,
+        /// The driver checks for marks before it announces its sleep.
+        AnnounceLate,
+        /// Whoever finds the root marked does not look whether the driver sleeps.
+        WakeUnchecked,
+        /// The free list has no tag.
+        FreeUntagged,
+        /// Entries are freed with `Relaxed`.
+        FreeRelaxed,
+        /// Free entries are popped with `Relaxed`.
+        PopRelaxed,
+        /// A canceller frees the entry before it has taken the value.
+        FreeBeforeTake,
+        /// Keys are taken to be right.
+        GenerationUnchecked,
+        /// The role is given up with `Relaxed`.
+        RoleRelaxed,
+        /// The role is taken without asking.
+        RoleUnasked,
+        /// A canceller frees an entry whose callback runs.
+        FreeWhileRunning,
+        /// The driver frees an entry whose value is being taken.
+        FreeWhileTaking,
+        /// The callback arms again though it was revoked.
+        RearmRevoked,
+        /// Nobody is told that the callback has returned.
+        ReturnUntold,
+        /// A far deadline is read without making sure that it still is one.
+        FarUnchecked,
+        /// A far deadline keeps the version.
+        FarUnversioned,
+        /// An arm is counted after it can be cancelled.
+        CountLate,
+    }
+
+    /// Whether the environment asks for this fault.
+    pub(crate) fn is_on(mutant: Mutant) -> bool {
+        static CHOSEN: OnceLock<Option<Mutant>> = OnceLock::new();
+        let chosen = CHOSEN.get_or_init(|| {
+            let name = std::env::var("TICKWHEEL_MUTANT").ok()?;
+            let found = Mutant::ALL.iter().find(|(known, _)| *known == name);
+            Some(
+                found
+                    .unwrap_or_else(|| panic!("no fault is called {name}"))
+                    .1,
+            )
+        });
+        *chosen == Some(mutant)
+    }
+}

@@ -1,0 +1,401 @@
+//! Arm, cancel, re-arm, as transitions of the word. Each loop tries again only when somebody
+//! else's transition succeeded.
+
+use core::num::NonZeroU32;
+
+use super::entry::Entry;
+use super::mutant::{mutant, ordering};
+use super::source::{Source, companion};
+use super::word::{Place, State, Word};
+use super::{Cancel, SharedWheel};
+use crate::sync::Ordering;
+use crate::{StaleKey, Tick, Ticks, TimerKey};
+
+/// What is to be armed.
+pub(super) struct Request<T> {
+    pub(super) deadline: Tick,
+    pub(super) tolerance: Ticks,
+    pub(super) value: T,
+}
+
+/// Whether a cancel that comes while the callback runs is to be waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    No,
+    Yes,
+}
+
+impl<T, const BITS: u32> SharedWheel<T, BITS> {
+    // --- arm ---
+
+    /// A free entry.
+    #[inline]
+    pub(super) fn pop(&self, source: &mut impl Source) -> Option<u32> {
+        source.pop(&self.arena, &self.shards, self.limit)
+    }
+
+    /// Gives back an entry that is empty.
+    #[inline]
+    pub(super) fn push(&self, source: &mut impl Source, index: u32) {
+        if !self.arena.entry(index).is_used_up() {
+            source.push(index, &self.arena, &self.shards);
+        }
+    }
+
+    /// Arms the popped entry `index`.
+    #[inline]
+    pub(super) fn arm_entry(
+        &self,
+        source: &impl Source,
+        index: u32,
+        request: Request<T>,
+    ) -> TimerKey {
+        let entry = self.arena.entry(index);
+        let Request {
+            deadline,
+            tolerance,
+            value,
+        } = request;
+        let generation = entry.next_generation();
+        let filed = self.filing(entry, deadline);
+        if !mutant!(CountLate) {
+            self.shards.get(source.shard()).count_armed(source.claim());
+        }
+        // SAFETY: the entry is empty, and popped: until the word says that it is armed nobody
+        // else has a right to the slot.
+        #[expect(unsafe_code, reason = "the word says who may")]
+        unsafe {
+            entry.value.put(value);
+        }
+        entry.set_generation(generation);
+        entry.set_tolerance(tolerance.get());
+        entry.set_home(source.shard());
+        let key = TimerKey::new(self.id, index, generation);
+        match filed {
+            Some((word, armed))
+                if entry
+                    .exchange(
+                        word,
+                        armed,
+                        ordering!(AcqRel unless ArmRelaxed),
+                        Ordering::Acquire,
+                    )
+                    .is_ok() => {}
+            _ => self.arm_unfiled(entry, index, deadline),
+        }
+        if mutant!(CountLate) {
+            self.shards.get(source.shard()).count_armed(source.claim());
+        }
+        key
+    }
+
+    /// If the driver will meet the popped entry early enough for `deadline` without being told:
+    /// the word, and what is to become of it.
+    #[inline]
+    fn filing(&self, entry: &Entry<T>, deadline: Tick) -> Option<(Word, Word)> {
+        let word = entry.word();
+        debug_assert!(
+            word.state() == State::Empty && !word.is_running(),
+            "{word:?} was free"
+        );
+        if !word.is_filed() || deadline.is_never() {
+            return None;
+        }
+        // The tolerance is still that of the timer before.
+        let met = entry.due(entry.deadline(word, &self.arena).ok()?);
+        let place = entry.near(deadline.get())?;
+        let soon = deadline.get() >= met || mutant!(LazyIgnoresDeadline);
+        soon.then(|| (word, word.with_state(State::Armed).at(place).next_version()))
+    }
+
+    /// Arms an entry whose filing does not serve: takes the promise back, and tells the driver.
+    fn arm_unfiled(&self, entry: &Entry<T>, index: u32, deadline: Tick) {
+        let mut word = entry.word();
+        while word.is_filed() {
+            // Only the driver may interfere, and only to do the same.
+            match entry.transition(word, word.not_filed()) {
+                Ok(()) => word = word.not_filed(),
+                Err(now) => word = now,
+            }
+        }
+        let (state, around) = if deadline.is_never() {
+            (State::Held, self.now())
+        } else {
+            (State::Armed, deadline)
+        };
+        entry.set_base_around(around.get());
+        let Some(place) = entry.near(around.get()) else {
+            unreachable!("{around} is near itself");
+        };
+        let due = entry.due(deadline.get());
+        let armed = word.with_state(state).at(place).next_version();
+        if mutant!(MarkFirst) {
+            self.bell.0.ring(index, due, &self.arena);
+        }
+        entry.publish(armed, ordering!(Release unless ArmRelaxed));
+        if state == State::Armed && !mutant!(MarkFirst) {
+            self.bell.0.ring(index, due, &self.arena);
+        }
+    }
+
+    // --- cancel ---
+
+    /// The entry that a key names, and the generation it names.
+    #[inline]
+    pub(super) fn find(&self, key: TimerKey) -> Option<(u32, &Entry<T>, NonZeroU32)> {
+        let (index, generation) = key.within(self.id)?;
+        Some((index, self.arena.get(index)?, generation))
+    }
+
+    /// Whether `word`, which was loaded before, is that of this generation.
+    #[inline]
+    pub(super) fn is_of(entry: &Entry<T>, generation: NonZeroU32) -> bool {
+        mutant!(GenerationUnchecked) || entry.generation() == generation.get()
+    }
+
+    /// Cancels the timer of a key.
+    #[inline]
+    pub(super) fn cancel_key(
+        &self,
+        source: &mut impl Source,
+        key: TimerKey,
+        wait: Wait,
+    ) -> Cancel<T> {
+        let Some((index, entry, generation)) = self.find(key) else {
+            return Cancel::Stale;
+        };
+        let mut word = entry.word();
+        loop {
+            if !Self::is_of(entry, generation) {
+                return Cancel::Stale;
+            }
+            let done = match word.state() {
+                State::Armed | State::Held => {
+                    self.remove(source, index, word).map(Cancel::Cancelled)
+                }
+                State::Taking if wait == Wait::Yes && word.is_running() => {
+                    // Another canceller is about to say that the callback may not arm again.
+                    self.waiters.pause();
+                    Err(entry.word())
+                }
+                State::Empty | State::Taking | State::Revoked | State::Awaited
+                    if word.is_running() =>
+                {
+                    self.revoke(entry, word, wait)
+                }
+                State::Empty | State::Taking | State::Revoked | State::Awaited => {
+                    return Cancel::Stale;
+                }
+            };
+            match done {
+                Ok(Cancel::Cancelled(value)) => {
+                    if wait == Wait::Yes {
+                        self.wait_for_callback(entry, generation);
+                    }
+                    return Cancel::Cancelled(value);
+                }
+                Ok(other) => return other,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Takes the value of an armed or held entry, if its word is still this.
+    #[inline]
+    pub(super) fn remove(
+        &self,
+        source: &mut impl Source,
+        index: u32,
+        word: Word,
+    ) -> Result<T, Word> {
+        let entry = self.arena.entry(index);
+        let running = word.is_running();
+        let state = if running { State::Taking } else { State::Empty };
+        let mut empty = word.with_state(state);
+        if let Place::Far(_) = word.place() {
+            empty = empty.at(Place::Near(0)).not_filed();
+        }
+        if mutant!(CancelBlind) {
+            cancel_blind(entry, word, empty)?;
+        } else {
+            entry.exchange(
+                word,
+                empty,
+                ordering!(AcqRel unless CancelRelaxed),
+                ordering!(Acquire unless CancelRelaxed),
+            )?;
+        }
+        if mutant!(FreeBeforeTake) && !running {
+            self.push(source, index);
+        }
+        // SAFETY: the transition out of a state in which the entry owned its value has given it
+        // to us, and the entry is not free before we say so.
+        #[expect(unsafe_code, reason = "the word says who may")]
+        let value = unsafe { entry.value.take() };
+        self.forget_far(source, word);
+        self.shards.get(source.shard()).count_ended(source.claim());
+        if !running {
+            if !mutant!(FreeBeforeTake) {
+                self.push(source, index);
+            }
+        } else if mutant!(FreeWhileRunning) || self.taken(entry) {
+            self.push(source, index);
+        }
+        Ok(value)
+    }
+
+    /// Ends `Taking`. Says whether the callback has returned meanwhile, so that the entry is
+    /// the canceller's to free.
+    #[cold]
+    fn taken(&self, entry: &Entry<T>) -> bool {
+        let mut word = entry.word();
+        loop {
+            let state = if word.is_running() {
+                State::Revoked
+            } else {
+                State::Empty
+            };
+            match entry.transition(word, word.with_state(state)) {
+                Ok(()) => return state == State::Empty,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Says that the callback that is running may not arm its timer again.
+    #[cold]
+    fn revoke(&self, entry: &Entry<T>, word: Word, wait: Wait) -> Result<Cancel<T>, Word> {
+        let own = self.drives_here();
+        let state = match (word.state(), wait) {
+            (State::Awaited, _) => State::Awaited,
+            (State::Taking, _) => State::Taking,
+            (_, Wait::Yes) if !own => State::Awaited,
+            _ => State::Revoked,
+        };
+        let revoked = word.with_state(state);
+        if revoked != word {
+            entry.transition(word, revoked)?;
+        }
+        if wait == Wait::Yes && !own {
+            self.waiters.wait_while(|| entry.word() == revoked);
+            return Ok(Cancel::Stale);
+        }
+        Ok(Cancel::Running)
+    }
+
+    /// Gives back the entry that a far deadline was kept in.
+    #[inline]
+    pub(super) fn forget_far(&self, source: &mut impl Source, word: Word) {
+        if let Place::Far(companion) = word.place() {
+            source.push(companion, &self.arena, &self.shards);
+        }
+    }
+
+    // --- re-arm ---
+
+    /// Gives the timer of a key another deadline.
+    #[inline]
+    pub(super) fn rearm_key(
+        &self,
+        source: &mut impl Source,
+        key: TimerKey,
+        deadline: Tick,
+    ) -> Result<(), StaleKey> {
+        let Some((index, entry, generation)) = self.find(key) else {
+            return Err(StaleKey);
+        };
+        let mut word = entry.word();
+        loop {
+            if !word.is_live() || !Self::is_of(entry, generation) {
+                return Err(StaleKey);
+            }
+            let done = match (word.place(), entry.near(deadline.get())) {
+                _ if deadline.is_never() => entry.transition(word, word.with_state(State::Held)),
+                (Place::Near(was), Some(Place::Near(offset))) => self.move_to(
+                    entry,
+                    index,
+                    word,
+                    Place::Near(offset),
+                    deadline,
+                    offset >= was,
+                ),
+                _ => self.move_far(source, entry, index, word, deadline),
+            };
+            match done {
+                Ok(()) => return Ok(()),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Writes a deadline down, and tells the driver unless it will come by early enough.
+    #[inline]
+    fn move_to(
+        &self,
+        entry: &Entry<T>,
+        index: u32,
+        word: Word,
+        place: Place,
+        deadline: Tick,
+        later: bool,
+    ) -> Result<(), Word> {
+        let mut armed = word.with_state(State::Armed).at(place);
+        if matches!(place, Place::Far(_)) && !mutant!(FarUnversioned) {
+            armed = armed.next_version();
+        }
+        if word.is_filed() && (later || mutant!(RearmKeepsFiled)) {
+            return entry.transition(word, armed);
+        }
+        let due = entry.due(deadline.get());
+        entry.transition(word, armed.not_filed())?;
+        if !mutant!(RearmUnmarked) {
+            self.bell.0.ring(index, due, &self.arena);
+        }
+        Ok(())
+    }
+
+    /// Moves a timer whose deadline is, or was, too far from the base of its entry.
+    #[cold]
+    fn move_far(
+        &self,
+        source: &mut impl Source,
+        entry: &Entry<T>,
+        index: u32,
+        word: Word,
+        deadline: Tick,
+    ) -> Result<(), Word> {
+        let was = entry.deadline(word, &self.arena)?;
+        let later = deadline.get() >= was;
+        let near = entry.near(deadline.get());
+        let place = near.unwrap_or_else(|| {
+            let Some(companion) = companion(source, &self.arena, &self.shards) else {
+                panic!("every index of the wheel is in use or used up");
+            };
+            self.arena.entry(companion).keep_far(deadline.get());
+            Place::Far(companion)
+        });
+        let moved = self.move_to(entry, index, word, place, deadline, later);
+        match (moved, place) {
+            (Ok(()), _) => self.forget_far(source, word),
+            (Err(_), Place::Far(companion)) => source.push(companion, &self.arena, &self.shards),
+            (Err(_), Place::Near(_)) => {}
+        }
+        moved
+    }
+}
+
+/// The fault of a cancel that does not look: only ever wrong.
+#[cfg(loom)]
+fn cancel_blind<T>(entry: &Entry<T>, word: Word, empty: Word) -> Result<(), Word> {
+    let was = entry.overwrite(empty);
+    if was.is_live() {
+        Ok(())
+    } else {
+        Err(word.with_state(State::Empty))
+    }
+}
+
+#[cfg(not(loom))]
+fn cancel_blind<T>(_: &Entry<T>, word: Word, _: Word) -> Result<(), Word> {
+    Err(word)
+}

@@ -1,0 +1,178 @@
+//! Where an operation gets entries, gives them back, and counts.
+
+use super::arena::{Arena, BLOCK, MAX_ENTRIES};
+use super::free::{BATCH, Chain};
+use super::shard::{Claim, Shards};
+use super::thread;
+
+/// A shard as threads without a handle use it, or a local handle.
+pub(super) trait Source {
+    /// The shard that entries armed here go back to.
+    fn shard(&self) -> u32;
+
+    /// Which counts of that shard are used.
+    fn claim(&self) -> Claim;
+
+    /// A free entry; `None` if there is none below `limit`.
+    fn pop<T>(&mut self, arena: &Arena<T>, shards: &Shards, limit: u32) -> Option<u32>;
+
+    /// Gives an entry back, which is empty and whose value has been taken.
+    fn push<T>(&mut self, index: u32, arena: &Arena<T>, shards: &Shards);
+}
+
+/// A shard, as all its threads use it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Common(u32);
+
+/// Free entries that one thread has to itself.
+#[derive(Debug)]
+pub(super) struct Magazine {
+    shard: u32,
+    claim: Claim,
+    entries: [u32; MAGAZINE],
+    len: usize,
+}
+
+/// Entries a magazine holds at most.
+const MAGAZINE: usize = 2 * BATCH;
+
+const _: () = assert!(MAGAZINE >= BLOCK as usize, "a block fits into a magazine");
+
+// === impl Common ===
+
+impl Common {
+    /// The shard of this thread.
+    #[inline]
+    pub(super) fn here(shards: &Shards) -> Self {
+        Self(thread::shard(shards.count()))
+    }
+}
+
+impl Source for Common {
+    #[inline]
+    fn shard(&self) -> u32 {
+        self.0
+    }
+
+    #[inline]
+    fn claim(&self) -> Claim {
+        Claim::Common
+    }
+
+    #[inline]
+    fn pop<T>(&mut self, arena: &Arena<T>, shards: &Shards, limit: u32) -> Option<u32> {
+        let own = shards.get(self.0).free.pop::<1, T>(arena);
+        if let Some(index) = own.first() {
+            return Some(*index);
+        }
+        let mut rest = Chain::default();
+        let mut first = None;
+        more(self.0, arena, shards, limit, |index| match first {
+            None => first = Some(index),
+            Some(_) => rest.add(index, arena),
+        });
+        shards.get(self.0).free.push(rest, arena);
+        first
+    }
+
+    #[inline]
+    fn push<T>(&mut self, index: u32, arena: &Arena<T>, shards: &Shards) {
+        shards.free(self.0, index, arena);
+    }
+}
+
+/// Free entries of other shards, or else entries that were never used.
+#[cold]
+fn more<T>(shard: u32, arena: &Arena<T>, shards: &Shards, limit: u32, mut each: impl FnMut(u32)) {
+    if let Some(batch) = shards.steal(shard, arena) {
+        batch.iter().copied().for_each(each);
+    } else if let Some((first, count)) = arena.take(BLOCK, limit) {
+        (first..first + count).rev().for_each(&mut each);
+    }
+}
+
+// === impl Magazine ===
+
+impl Magazine {
+    pub(super) fn new(shard: u32, shards: &Shards) -> Self {
+        Self {
+            shard,
+            claim: shards.get(shard).claim(),
+            entries: [0; MAGAZINE],
+            len: 0,
+        }
+    }
+
+    /// Gives back all but `keep` entries.
+    pub(super) fn flush<T>(&mut self, keep: usize, arena: &Arena<T>, shards: &Shards) {
+        let mut chain = Chain::default();
+        let given = self.len.saturating_sub(keep);
+        for index in &self.entries[..given] {
+            chain.add(*index, arena);
+        }
+        // Those that came last stay: the caches have them.
+        self.entries.copy_within(given..self.len, 0);
+        self.len -= given;
+        shards.get(self.shard).free.push(chain, arena);
+    }
+
+    /// Gives everything back, the claim too.
+    pub(super) fn close<T>(&mut self, arena: &Arena<T>, shards: &Shards) {
+        self.flush(0, arena, shards);
+        shards.get(self.shard).give_up(self.claim);
+    }
+
+    #[cold]
+    fn refill<T>(&mut self, arena: &Arena<T>, shards: &Shards, limit: u32) {
+        let (entries, len) = (&mut self.entries, &mut self.len);
+        let mut put = |index| {
+            entries[*len] = index;
+            *len += 1;
+        };
+        let own = shards.get(self.shard).free.pop::<BATCH, T>(arena);
+        if own.is_empty() {
+            more(self.shard, arena, shards, limit, put);
+        } else {
+            own.iter().copied().for_each(&mut put);
+        }
+    }
+}
+
+impl Source for Magazine {
+    #[inline]
+    fn shard(&self) -> u32 {
+        self.shard
+    }
+
+    #[inline]
+    fn claim(&self) -> Claim {
+        self.claim
+    }
+
+    #[inline]
+    fn pop<T>(&mut self, arena: &Arena<T>, shards: &Shards, limit: u32) -> Option<u32> {
+        if self.len == 0 {
+            self.refill(arena, shards, limit);
+        }
+        self.len = self.len.checked_sub(1)?;
+        Some(self.entries[self.len])
+    }
+
+    #[inline]
+    fn push<T>(&mut self, index: u32, arena: &Arena<T>, shards: &Shards) {
+        if self.len == MAGAZINE {
+            self.flush(BATCH, arena, shards);
+        }
+        self.entries[self.len] = index;
+        self.len += 1;
+    }
+}
+
+/// An entry to keep a far deadline in. It is not a timer, so no limit but the last applies.
+pub(super) fn companion<T>(
+    source: &mut impl Source,
+    arena: &Arena<T>,
+    shards: &Shards,
+) -> Option<u32> {
+    source.pop(arena, shards, MAX_ENTRIES)
+}
