@@ -1,11 +1,9 @@
 //! Arm, cancel, re-arm, as callers see them.
 
-use super::mutant::mutant;
 use super::ops::{Request, Wait};
 use super::source::{Common, Source};
-use super::word::{State, Word};
-use super::{Cancel, Revoked, SharedWheel};
-use crate::{Expired, StaleKey, Tick, Ticks, TimerKey, WheelFull};
+use super::{Cancel, SharedWheel};
+use crate::{StaleKey, Tick, Ticks, TimerKey, WheelFull};
 
 impl<T, const BITS: u32> SharedWheel<T, BITS> {
     /// Arms a timer: `value` goes to the callback of the first `advance` that reaches `deadline`.
@@ -252,78 +250,6 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     #[inline]
     pub fn disarm(&self, key: TimerKey) -> Result<(), StaleKey> {
         self.rearm(key, Tick::NEVER)
-    }
-
-    // --- from a callback ---
-
-    /// Whether the value of the running entry `index` is still out, with its callback.
-    pub(super) fn is_out(&self, index: u32) -> bool {
-        match self.arena.entry(index).word().state() {
-            State::Empty | State::Revoked | State::Awaited => true,
-            State::Armed | State::Held | State::Taking => mutant!(RearmRevoked),
-        }
-    }
-
-    /// Arms the running entry `index` again. The caller is its callback, and the value is out.
-    pub(super) fn rearm_running(
-        &self,
-        index: u32,
-        expired: Expired<T>,
-        deadline: Tick,
-    ) -> Result<TimerKey, Revoked<T>> {
-        let entry = self.arena.entry(index);
-        let refused = |word: Word| word.state() != State::Empty && !mutant!(RearmRevoked);
-        let mut word = entry.word();
-        if refused(word) {
-            return Err(Revoked { expired });
-        }
-        let Expired {
-            key,
-            deadline: was,
-            tolerance,
-            value,
-        } = expired;
-        let (state, around) = if deadline.is_never() {
-            (State::Held, self.now())
-        } else {
-            (State::Armed, deadline)
-        };
-        // Not filed, and empty: nobody else counts from the base.
-        entry.set_base_around(around.get());
-        let place = entry.near(around.get()).unwrap_or_else(|| unreachable!());
-        let due = entry.due(deadline.get());
-        let source = Common::here(&self.shards);
-        self.shards.get(source.shard()).count_armed(source.claim());
-        // SAFETY: while the entry is running and empty its slot is the callback's.
-        #[expect(unsafe_code, reason = "the word says who may")]
-        unsafe {
-            entry.value.put(value);
-        }
-        loop {
-            let armed = word.with_state(state).at(place).next_version();
-            match entry.transition(word, armed) {
-                Ok(()) => break,
-                Err(now) => word = now,
-            }
-            if refused(word) {
-                self.shards.get(source.shard()).count_ended(source.claim());
-                // SAFETY: put there above, and the entry is still running and not armed.
-                #[expect(unsafe_code, reason = "the word says who may")]
-                let value = unsafe { entry.value.take() };
-                return Err(Revoked {
-                    expired: Expired {
-                        key,
-                        deadline: was,
-                        tolerance,
-                        value,
-                    },
-                });
-            }
-        }
-        if state == State::Armed {
-            self.bell.0.ring(index, due, &self.arena);
-        }
-        Ok(key)
     }
 }
 

@@ -26,7 +26,10 @@ pub(super) struct Private<const BITS: u32> {
 
 /// Entries that have fired, by the shard they go back to.
 #[derive(Debug)]
-pub(super) struct Returns(Box<[Chain]>);
+pub(super) struct Returns {
+    chains: Box<[Chain]>,
+    any: bool,
+}
 
 /// The role, and what it does when it ends, be it by a panic.
 pub(super) struct Driving<'a, T, const BITS: u32> {
@@ -41,7 +44,10 @@ impl<const BITS: u32> Private<BITS> {
         Self {
             wheel: Wheel::starting_at(start),
             sweep: Sweep::default(),
-            returns: Returns((0..shards).map(|_| Chain::default()).collect()),
+            returns: Returns {
+                chains: (0..shards).map(|_| Chain::default()).collect(),
+                any: false,
+            },
         }
     }
 }
@@ -321,8 +327,9 @@ impl Returns {
         shard: u32,
         wheel: &SharedWheel<T, BITS>,
     ) {
-        let chain = &mut self.0[shard as usize];
+        let chain = &mut self.chains[shard as usize];
         chain.add(index, &wheel.arena);
+        self.any = true;
         if chain.len() >= BATCH {
             wheel
                 .shards
@@ -333,7 +340,10 @@ impl Returns {
     }
 
     fn flush<T, const BITS: u32>(&mut self, wheel: &SharedWheel<T, BITS>) {
-        for (shard, chain) in self.0.iter_mut().enumerate() {
+        if !core::mem::take(&mut self.any) {
+            return;
+        }
+        for (shard, chain) in self.chains.iter_mut().enumerate() {
             wheel
                 .shards
                 .get(shard as u32)

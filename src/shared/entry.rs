@@ -176,8 +176,9 @@ impl<T> Entry<T> {
     /// How to write `deadline` down as near, if the base allows it.
     #[inline]
     pub(super) fn near(&self, deadline: u64) -> Option<Place> {
+        // Not around the end of time: offsets are compared instead of deadlines.
         // ORDERING: Acquire, as in `deadline`.
-        let offset = deadline.wrapping_sub(self.base.load(Ordering::Acquire));
+        let offset = deadline.checked_sub(self.base.load(Ordering::Acquire))?;
         (offset < REACH).then_some(Place::Near(offset))
     }
 

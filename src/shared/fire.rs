@@ -60,10 +60,9 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
             if paid == 0 {
                 return false;
             }
-            if let Some((first, marked)) = sweep.next(paid, &self.arena) {
-                budget.give_back(paid - marked.count_ones() as usize);
-                self.file_block(first, marked, target, places);
-            }
+            let (first, marked) = sweep.next(paid, &self.arena).unwrap_or_default();
+            budget.give_back(paid - marked.count_ones() as usize);
+            self.file_block(first, marked, target, places);
         }
         true
     }
@@ -73,16 +72,14 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     /// First it promises to come by, then it files. Between the two nobody can tell, and an
     /// exchange does not have to wait for the stores of a filing.
     fn file_block(&self, first: u32, mut marked: u64, target: u64, places: &mut Wheel<(), BITS>) {
-        let (mut due, mut filed) = ([0; BLOCK as usize], 0);
+        let mut due = [0; BLOCK as usize];
         let mut rest = marked;
         while let Some(at) = pop_bit(&mut rest) {
             match self.promise(first + at, target) {
                 Some(tick) => due[at as usize] = tick,
                 None => marked &= !(1 << at),
             }
-            filed += 1;
         }
-        debug_assert!(filed <= BLOCK, "a block has as many entries");
         while let Some(at) = pop_bit(&mut marked) {
             places.place(first + at, due[at as usize]);
         }

@@ -9,7 +9,7 @@
 //! | `free`, `shard` | free entries and counts, once for each of some threads |
 //! | `marks` | how the driver learns which entries to look at, and is woken |
 //! | `source` | where an operation gets entries, and counts: a shard, or a local handle |
-//! | `ops` | arm, cancel, re-arm, as transitions |
+//! | `ops`, `rearm` | arm, cancel, re-arm, as transitions |
 //! | `arm`, `look`, `bulk`, `local` | the operations as callers see them |
 //! | `drive` | moving time |
 //! | `fire` | what the driver does about one entry |
@@ -34,6 +34,7 @@ pub(crate) mod mutant;
 mod ops;
 mod outcome;
 mod padded;
+mod rearm;
 mod role;
 mod shard;
 mod slot;

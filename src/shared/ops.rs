@@ -5,11 +5,11 @@ use core::num::NonZeroU32;
 
 use super::entry::Entry;
 use super::mutant::{mutant, ordering};
-use super::source::{Source, companion};
+use super::source::Source;
 use super::word::{Place, State, Word};
 use super::{Cancel, SharedWheel};
 use crate::sync::Ordering;
-use crate::{StaleKey, Tick, Ticks, TimerKey};
+use crate::{Tick, Ticks, TimerKey};
 
 /// What is to be armed.
 pub(super) struct Request<T> {
@@ -289,98 +289,6 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         if let Place::Far(companion) = word.place() {
             source.push(companion, &self.arena, &self.shards);
         }
-    }
-
-    // --- re-arm ---
-
-    /// Gives the timer of a key another deadline.
-    #[inline]
-    pub(super) fn rearm_key(
-        &self,
-        source: &mut impl Source,
-        key: TimerKey,
-        deadline: Tick,
-    ) -> Result<(), StaleKey> {
-        let Some((index, entry, generation)) = self.find(key) else {
-            return Err(StaleKey);
-        };
-        let mut word = entry.word();
-        loop {
-            if !word.is_live() || !Self::is_of(entry, generation) {
-                return Err(StaleKey);
-            }
-            let done = match (word.place(), entry.near(deadline.get())) {
-                _ if deadline.is_never() => entry.transition(word, word.with_state(State::Held)),
-                (Place::Near(was), Some(Place::Near(offset))) => self.move_to(
-                    entry,
-                    index,
-                    word,
-                    Place::Near(offset),
-                    deadline,
-                    offset >= was,
-                ),
-                _ => self.move_far(source, entry, index, word, deadline),
-            };
-            match done {
-                Ok(()) => return Ok(()),
-                Err(now) => word = now,
-            }
-        }
-    }
-
-    /// Writes a deadline down, and tells the driver unless it will come by early enough.
-    #[inline]
-    fn move_to(
-        &self,
-        entry: &Entry<T>,
-        index: u32,
-        word: Word,
-        place: Place,
-        deadline: Tick,
-        later: bool,
-    ) -> Result<(), Word> {
-        let mut armed = word.with_state(State::Armed).at(place);
-        if matches!(place, Place::Far(_)) && !mutant!(FarUnversioned) {
-            armed = armed.next_version();
-        }
-        if word.is_filed() && (later || mutant!(RearmKeepsFiled)) {
-            return entry.transition(word, armed);
-        }
-        let due = entry.due(deadline.get());
-        entry.transition(word, armed.not_filed())?;
-        if !mutant!(RearmUnmarked) {
-            self.bell.0.ring(index, due, &self.arena);
-        }
-        Ok(())
-    }
-
-    /// Moves a timer whose deadline is, or was, too far from the base of its entry.
-    #[cold]
-    fn move_far(
-        &self,
-        source: &mut impl Source,
-        entry: &Entry<T>,
-        index: u32,
-        word: Word,
-        deadline: Tick,
-    ) -> Result<(), Word> {
-        let was = entry.deadline(word, &self.arena)?;
-        let later = deadline.get() >= was;
-        let near = entry.near(deadline.get());
-        let place = near.unwrap_or_else(|| {
-            let Some(companion) = companion(source, &self.arena, &self.shards) else {
-                panic!("every index of the wheel is in use or used up");
-            };
-            self.arena.entry(companion).keep_far(deadline.get());
-            Place::Far(companion)
-        });
-        let moved = self.move_to(entry, index, word, place, deadline, later);
-        match (moved, place) {
-            (Ok(()), _) => self.forget_far(source, word),
-            (Err(_), Place::Far(companion)) => source.push(companion, &self.arena, &self.shards),
-            (Err(_), Place::Near(_)) => {}
-        }
-        moved
     }
 }
 

@@ -1,0 +1,174 @@
+//! Re-arm, as transitions of the word: by key, and from the callback.
+
+use super::entry::Entry;
+use super::mutant::mutant;
+use super::source::{Common, Source, companion};
+use super::word::{Place, State, Word};
+use super::{Revoked, SharedWheel};
+use crate::{Expired, StaleKey, Tick, TimerKey};
+
+impl<T, const BITS: u32> SharedWheel<T, BITS> {
+    // --- by key ---
+
+    /// Gives the timer of a key another deadline.
+    #[inline]
+    pub(super) fn rearm_key(
+        &self,
+        source: &mut impl Source,
+        key: TimerKey,
+        deadline: Tick,
+    ) -> Result<(), StaleKey> {
+        let Some((index, entry, generation)) = self.find(key) else {
+            return Err(StaleKey);
+        };
+        let mut word = entry.word();
+        loop {
+            if !word.is_live() || !Self::is_of(entry, generation) {
+                return Err(StaleKey);
+            }
+            let done = match (word.place(), entry.near(deadline.get())) {
+                _ if deadline.is_never() => entry.transition(word, word.with_state(State::Held)),
+                (Place::Near(was), Some(Place::Near(offset))) => self.move_to(
+                    entry,
+                    index,
+                    word,
+                    Place::Near(offset),
+                    deadline,
+                    offset >= was,
+                ),
+                _ => self.move_far(source, entry, index, word, deadline),
+            };
+            match done {
+                Ok(()) => return Ok(()),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Writes a deadline down, and tells the driver unless it will come by early enough.
+    #[inline]
+    fn move_to(
+        &self,
+        entry: &Entry<T>,
+        index: u32,
+        word: Word,
+        place: Place,
+        deadline: Tick,
+        later: bool,
+    ) -> Result<(), Word> {
+        let mut armed = word.with_state(State::Armed).at(place);
+        if matches!(place, Place::Far(_)) && !mutant!(FarUnversioned) {
+            armed = armed.next_version();
+        }
+        if word.is_filed() && (later || mutant!(RearmKeepsFiled)) {
+            return entry.transition(word, armed);
+        }
+        let due = entry.due(deadline.get());
+        entry.transition(word, armed.not_filed())?;
+        if !mutant!(RearmUnmarked) {
+            self.bell.0.ring(index, due, &self.arena);
+        }
+        Ok(())
+    }
+
+    /// Moves a timer whose deadline is, or was, too far from the base of its entry.
+    #[cold]
+    fn move_far(
+        &self,
+        source: &mut impl Source,
+        entry: &Entry<T>,
+        index: u32,
+        word: Word,
+        deadline: Tick,
+    ) -> Result<(), Word> {
+        let was = entry.deadline(word, &self.arena)?;
+        let later = deadline.get() >= was;
+        let near = entry.near(deadline.get());
+        let place = near.unwrap_or_else(|| {
+            let Some(companion) = companion(source, &self.arena, &self.shards) else {
+                panic!("every index of the wheel is in use or used up");
+            };
+            self.arena.entry(companion).keep_far(deadline.get());
+            Place::Far(companion)
+        });
+        let moved = self.move_to(entry, index, word, place, deadline, later);
+        match (moved, place) {
+            (Ok(()), _) => self.forget_far(source, word),
+            (Err(_), Place::Far(companion)) => source.push(companion, &self.arena, &self.shards),
+            (Err(_), Place::Near(_)) => {}
+        }
+        moved
+    }
+
+    // --- from a callback ---
+
+    /// Whether the value of the running entry `index` is still out, with its callback.
+    pub(super) fn is_out(&self, index: u32) -> bool {
+        match self.arena.entry(index).word().state() {
+            State::Empty | State::Revoked | State::Awaited => true,
+            State::Armed | State::Held | State::Taking => mutant!(RearmRevoked),
+        }
+    }
+
+    /// Arms the running entry `index` again. The caller is its callback, and the value is out.
+    pub(super) fn rearm_running(
+        &self,
+        index: u32,
+        expired: Expired<T>,
+        deadline: Tick,
+    ) -> Result<TimerKey, Revoked<T>> {
+        let entry = self.arena.entry(index);
+        let refused = |word: Word| word.state() != State::Empty && !mutant!(RearmRevoked);
+        let mut word = entry.word();
+        if refused(word) {
+            return Err(Revoked { expired });
+        }
+        let Expired {
+            key,
+            deadline: was,
+            tolerance,
+            value,
+        } = expired;
+        let (state, around) = if deadline.is_never() {
+            (State::Held, self.now())
+        } else {
+            (State::Armed, deadline)
+        };
+        // Not filed, and empty: nobody else counts from the base.
+        entry.set_base_around(around.get());
+        let place = entry.near(around.get()).unwrap_or_else(|| unreachable!());
+        let due = entry.due(deadline.get());
+        let source = Common::here(&self.shards);
+        self.shards.get(source.shard()).count_armed(source.claim());
+        // SAFETY: while the entry is running and empty its slot is the callback's.
+        #[expect(unsafe_code, reason = "the word says who may")]
+        unsafe {
+            entry.value.put(value);
+        }
+        loop {
+            let armed = word.with_state(state).at(place).next_version();
+            match entry.transition(word, armed) {
+                Ok(()) => break,
+                Err(now) => word = now,
+            }
+            if refused(word) {
+                self.shards.get(source.shard()).count_ended(source.claim());
+                // SAFETY: put there above, and the entry is still running and not armed.
+                #[expect(unsafe_code, reason = "the word says who may")]
+                let value = unsafe { entry.value.take() };
+                return Err(Revoked {
+                    expired: Expired {
+                        key,
+                        deadline: was,
+                        tolerance,
+                        value,
+                    },
+                });
+            }
+        }
+        if state == State::Armed {
+            self.bell.0.ring(index, due, &self.arena);
+        }
+        Ok(key)
+    }
+}
