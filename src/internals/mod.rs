@@ -1,4 +1,7 @@
-//! How the wheel works. Documentation only; nothing here is API.
+//! How the wheels work. Documentation only; nothing here is API.
+//!
+//! This page is about the single-owner wheel, which is also the engine of the shared one;
+//! what that adds is on [a page of its own](shared).
 //!
 //! # Levels that overlap
 //!
@@ -88,3 +91,5 @@
 //!
 //! A key is index, generation and wheel. A generation is used once per entry; an entry that
 //! has run through all 2<sup>32</sup> is retired.
+
+pub mod shared;
