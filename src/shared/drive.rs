@@ -61,8 +61,10 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     /// [`rearm`](Self::rearm) that returned before this began, in order of tick; of what is
     /// armed meanwhile, it may fire some. What a callback arms for later than
     /// [`SharedTurn::now`] but not later than `now` fires in this same call; what it arms for that
-    /// tick or before waits for the next. An earlier `now` than before counts as the tick the
-    /// wheel is at.
+    /// tick or before waits for the next, so that no callback can keep this busy for ever. (A
+    /// timer that takes over the place of one which was due in this call, and which a
+    /// callback cancelled or moved, may fire in this call: that can happen once for each that was
+    /// due.) An earlier `now` than before counts as the tick the wheel is at.
     ///
     /// Each timer is taken just before its callback begins, so that one which is cancelled or
     /// re-armed while others of its tick fire does not fire. Cost as

@@ -73,6 +73,8 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     /// exchange does not have to wait for the stores of a filing.
     fn file_block(&self, first: u32, mut marked: u64, target: u64, places: &mut Wheel<(), BITS>) {
         let mut due = [0; BLOCK as usize];
+        // What is late already may wait for the next turn: no promise about this one.
+        let target = target.max(places.now().get());
         let mut rest = marked;
         while let Some(at) = pop_bit(&mut rest) {
             match self.promise(first + at, target) {

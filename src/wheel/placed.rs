@@ -31,8 +31,10 @@ pub(crate) enum Stop<E> {
 }
 
 impl<const BITS: u32> Wheel<(), BITS> {
-    /// Files the entry `index` so that it is met at `due` or before. If it is filed at or before
-    /// `due` already, or among what is due at the cursor, it stays there. O(1).
+    /// Files the entry `index` so that it is met at `due` or before. O(1).
+    ///
+    /// If it will be met by then already it stays where it is. But what is late may wait for the
+    /// next turn: it goes where it is met in this one, if it is not late any more.
     pub(crate) fn place(&mut self, index: u32, due: u64) {
         debug_assert_ne!(due, u64::MAX, "what is never due is not filed");
         let now = self.calendar.now();
@@ -44,7 +46,7 @@ impl<const BITS: u32> Wheel<(), BITS> {
             }
             Some(entry) => {
                 let was = entry.due();
-                if due < was && was > now {
+                if was > now && due < was || was <= now && due > now {
                     entry.replace_due(due);
                     self.refile(index, was, due, false);
                 }
