@@ -35,6 +35,7 @@
 //! | you have | use |
 //! |---|---|
 //! | one owner (an event loop, a network stack, a simulation) and ticks of its own | [`Wheel`] |
+//! | many threads that arm and cancel, and one that drives | [`SharedWheel`], and a [`Local`] for each thread that arms much |
 //! | a clock, and durations | [`Wheel`] with a [`Resolution`] and a [`Clock`]; see the example `network_timers` |
 //! | fewer than a dozen timers | an array; you do not need this crate |
 //!
@@ -95,6 +96,15 @@
 //!   beyond that is the usual growth of a `Vec`.
 //! * **Bounded work on request:** [`advance_bounded`](Wheel::advance_bounded).
 //!
+//! A [`SharedWheel`] gives the same guarantees, but for the order of equal ticks, and three more:
+//!
+//! * **Nobody waits.** A thread that is preempted anywhere in the middle of an operation holds up
+//!   no other thread, and no other timer.
+//! * **No lost wake-up.** A deadline earlier than the driver's sleep wakes it; a later one does
+//!   not.
+//! * **Three answers to `cancel`:** the value, or that the callback is running now, or
+//!   too late. See [`Cancel`].
+//!
 //! # Costs
 //!
 //! | operation | time | allocates |
@@ -116,20 +126,27 @@
 //! # What it is not
 //!
 //! No async runtime, no thread, no persistence, and no wall clock: a deadline that has to
-//! survive a restart is a wall-clock time, and [`WallAnchor`] converts it. The wheel has one
-//! owner; to share it between threads today, put it behind a lock.
+//! survive a restart is a wall-clock time, and [`WallAnchor`] converts it.
 //!
 //! # Safety and correctness
 //!
-//! There is one line of `unsafe`, a prefetch instruction, in a file of its own. The wheel is
+//! [`Wheel`] has one line of `unsafe`, a prefetch instruction, in a file of its own. It is
 //! compared with a `BTreeMap` after every step of random programs, on six geometries (the
 //! small ones meet every wrap-around within a few ticks), from start times around every level edge and at both
 //! ends of the `u64` range, with a checker that walks every list. This shows the wheel to do
 //! what the model does on those programs; it is not a proof.
 //!
+//! [`SharedWheel`] has `unsafe` where a value goes in and out of its cell, where segments of
+//! entries are made and found, and where the driver's role lends what it guards. Its protocol is one
+//! table of transitions. Loom models try every interleaving of two or three threads, and each is shown to fail
+//! on a deliberate fault. Random programs are compared with the oracle of the single-owner
+//! wheel, histories of real threads with the sequential specification, and stress runs clean
+//! under the thread and address sanitizers. The [`internals`] say what each of these cannot
+//! see.
+//!
 //! # Crate features
 //!
-//! * **`std`** (default): [`MonotonicClock`] and [`WallAnchor`]. Without it the crate is
+//! * **`std`** (default): [`SharedWheel`], [`MonotonicClock`] and [`WallAnchor`]. Without it the crate is
 //!   `no_std`; it needs `alloc`, and atomics of the width of a pointer.
 //! * **`boot-clock`**: `BootClock`, a clock that counts the time a machine spends suspended
 //!   (Linux and Android; other platforms as documented there).
@@ -147,7 +164,7 @@
     not(feature = "std"),
     expect(
         rustdoc::broken_intra_doc_links,
-        reason = "the text links to clocks that need `std`"
+        reason = "the text links to what needs `std`"
     )
 )]
 
