@@ -1,7 +1,7 @@
 //! Arm, cancel, re-arm, as callers see them.
 
 use super::ops::{Request, Wait};
-use super::source::{Common, Source};
+use super::source::{Common, Rarely, Source};
 use super::{Cancel, SharedWheel};
 use crate::{StaleKey, Tick, Ticks, TimerKey, WheelFull};
 
@@ -222,7 +222,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     /// ```
     #[inline]
     pub fn rearm(&self, key: TimerKey, deadline: Tick) -> Result<(), StaleKey> {
-        self.rearm_key(&mut Common::here(&self.shards), key, deadline)
+        self.rearm_key(&mut Rarely(self.shards.count()), key, deadline)
     }
 
     /// Keeps a timer from firing until it is [re-armed](Self::rearm); key, value and tolerance

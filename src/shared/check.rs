@@ -82,12 +82,12 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
 
     /// Whether a sweep would find the entry.
     fn is_marked(&self, index: u32) -> bool {
-        let Some((group, block)) = self.arena.block(index) else {
+        let Some(group) = self.arena.group(group_of(index)) else {
             return false;
         };
         let (block_bit, entry_bit) = mark_bits(index);
         // ORDERING: Relaxed. Nobody else uses the wheel.
-        block.marks.0.load(Ordering::Relaxed) & entry_bit != 0
+        group.block_marks(index).load(Ordering::Relaxed) & entry_bit != 0
             && group.marks.0.load(Ordering::Relaxed) & block_bit != 0
             && self.bell.0.root_has(group_of(index))
     }

@@ -7,6 +7,7 @@
 
 use alloc::boxed::Box;
 
+use super::fire::Firing;
 use super::free::{BATCH, Chain};
 use super::marks::Sweep;
 use super::role::Taken;
@@ -269,7 +270,7 @@ impl<T, const BITS: u32> Driving<'_, T, BITS> {
     }
 
     /// Goes on until a timer has been taken that fires, nothing is due, or the budget is spent.
-    fn step(&mut self, now: Tick, budget: &mut Budget) -> Stop<super::fire::Firing<T>> {
+    fn step(&mut self, now: Tick, budget: &mut Budget) -> Stop<Firing> {
         let wheel = self.wheel;
         let Private {
             wheel: places,

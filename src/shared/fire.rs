@@ -5,6 +5,7 @@ use core::num::NonZeroU32;
 use super::SharedWheel;
 use super::arena::BLOCK;
 use super::drive::{Private, Returns};
+use super::entry::Entry;
 use super::marks::{Sweep, pop_bit};
 use super::mutant::{mutant, ordering};
 use super::turn::SharedTurn;
@@ -13,15 +14,17 @@ use crate::sync::Ordering;
 use crate::wheel::{Budget, Visit};
 use crate::{Expired, Tick, Ticks, TimerKey, Wheel};
 
-/// A timer that has been taken and whose callback is to run.
-pub(super) struct Firing<T> {
+/// A timer that has been taken and whose callback is to run; its value is still in its slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Firing {
     index: u32,
-    expired: Expired<T>,
+    deadline: u64,
 }
 
 /// The timer whose callback runs, until it has returned or panicked.
 struct Running<'a, T, const BITS: u32> {
     wheel: &'a SharedWheel<T, BITS>,
+    entry: &'a Entry<T>,
     returns: &'a mut Returns,
     index: u32,
 }
@@ -121,10 +124,10 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         tick: u64,
         hint: u32,
         returns: &mut Returns,
-    ) -> Visit<Firing<T>> {
+    ) -> Visit<Firing> {
         self.arena.prefetch(hint);
         let entry = self.arena.entry(index);
-        let mut word = self.look(index);
+        let mut word = Self::look(entry);
         loop {
             let met = if word.is_armed() {
                 match entry.deadline(word, &self.arena) {
@@ -133,7 +136,9 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
                     Ok(deadline) if entry.due(deadline) > tick => {
                         return Visit::Later(entry.due(deadline));
                     }
-                    Ok(deadline) => self.take(index, word, deadline, returns).map(Visit::Fire),
+                    Ok(deadline) => self
+                        .take(entry, index, word, deadline, returns)
+                        .map(Visit::Fire),
                     Err(now) => Err(now),
                 }
             } else if word.is_filed() && !mutant!(UnfileSilently) {
@@ -156,25 +161,24 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
 
     /// The word of an entry that is met.
     #[inline]
-    fn look(&self, index: u32) -> Word {
+    fn look(entry: &Entry<T>) -> Word {
         #[cfg(loom)]
         if mutant!(FireRelaxed) {
-            return self.arena.entry(index).word_relaxed();
+            return entry.word_relaxed();
         }
-        self.arena.entry(index).word()
+        entry.word()
     }
 
     /// Takes the timer of an entry that is due, if its word is still this.
     #[inline]
     fn take(
         &self,
+        entry: &Entry<T>,
         index: u32,
         word: Word,
         deadline: u64,
         returns: &mut Returns,
-    ) -> Result<Firing<T>, Word> {
-        let entry = self.arena.entry(index);
-        let tolerance = Ticks::new(entry.tolerance());
+    ) -> Result<Firing, Word> {
         let mut fired = word.with_state(State::Empty).running().not_filed();
         if let Place::Far(_) = word.place() {
             fired = fired.at(Place::Near(0));
@@ -189,10 +193,6 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
                 ordering!(Acquire unless FireRelaxed),
             )?;
         }
-        // SAFETY: the transition out of `Armed` has given the value to us, and the entry is not
-        // free before `Running` is dropped.
-        #[expect(unsafe_code, reason = "the word says who may")]
-        let value = unsafe { entry.value.take() };
         if let Place::Far(companion) = word.place() {
             returns.add(companion, entry.home(), self);
         }
@@ -200,16 +200,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         // in `len`.
         let fired = &self.driver.0.fired;
         fired.store(fired.load(Ordering::Relaxed) + 1, Ordering::Release);
-        let generation = NonZeroU32::new(entry.generation()).unwrap_or(NonZeroU32::MAX);
-        Ok(Firing {
-            index,
-            expired: Expired {
-                key: TimerKey::new(self.id, index, generation),
-                deadline: Tick::new(deadline),
-                tolerance,
-                value,
-            },
-        })
+        Ok(Firing { index, deadline })
     }
 
     // --- firing ---
@@ -219,16 +210,28 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     pub(super) fn call(
         &self,
         returns: &mut Returns,
-        firing: Firing<T>,
+        Firing { index, deadline }: Firing,
         fire: &mut impl FnMut(&mut SharedTurn<'_, T, BITS>, Expired<T>),
     ) {
-        let Firing { index, expired } = firing;
+        let entry = self.arena.entry(index);
+        let generation = NonZeroU32::new(entry.generation()).unwrap_or(NonZeroU32::MAX);
+        let key = TimerKey::new(self.id, index, generation);
         let running = Running {
             wheel: self,
+            entry,
             returns,
             index,
         };
-        fire(&mut SharedTurn::new(self, index, expired.key), expired);
+        let expired = Expired {
+            key,
+            deadline: Tick::new(deadline),
+            tolerance: Ticks::new(entry.tolerance()),
+            // SAFETY: the transition out of `Armed` has given the value to us, and the entry is
+            // not free before `running` is dropped.
+            #[expect(unsafe_code, reason = "the word says who may")]
+            value: unsafe { entry.value.take() },
+        };
+        fire(&mut SharedTurn::new(self, index, key), expired);
         drop(running);
     }
 }
@@ -237,7 +240,7 @@ impl<T, const BITS: u32> Drop for Running<'_, T, BITS> {
     /// The callback has returned: frees the entry unless it is armed again.
     #[inline]
     fn drop(&mut self) {
-        let entry = self.wheel.arena.entry(self.index);
+        let entry = self.entry;
         let mut word = entry.word();
         let state = loop {
             let state = match word.state() {
@@ -265,7 +268,7 @@ impl<T, const BITS: u32> Drop for Running<'_, T, BITS> {
 
 /// The fault of a driver that does not look before it fires: only ever wrong.
 #[cfg(loom)]
-fn fire_blind<T>(entry: &super::entry::Entry<T>, word: Word, fired: Word) -> Result<(), Word> {
+fn fire_blind<T>(entry: &Entry<T>, word: Word, fired: Word) -> Result<(), Word> {
     let was = entry.overwrite(fired);
     if was.is_armed() {
         return Ok(());
@@ -275,13 +278,13 @@ fn fire_blind<T>(entry: &super::entry::Entry<T>, word: Word, fired: Word) -> Res
 }
 
 #[cfg(not(loom))]
-fn fire_blind<T>(_: &super::entry::Entry<T>, word: Word, _: Word) -> Result<(), Word> {
+fn fire_blind<T>(_: &Entry<T>, word: Word, _: Word) -> Result<(), Word> {
     Err(word)
 }
 
 /// The fault of a driver that promises on whatever word there is: only ever wrong.
 #[cfg(loom)]
-fn file_blind<T>(entry: &super::entry::Entry<T>) -> Result<(), Word> {
+fn file_blind<T>(entry: &Entry<T>) -> Result<(), Word> {
     let mut word = entry.word();
     while let Err(now) = entry.transition(word, word.filed()) {
         word = now;
@@ -290,6 +293,6 @@ fn file_blind<T>(entry: &super::entry::Entry<T>) -> Result<(), Word> {
 }
 
 #[cfg(not(loom))]
-fn file_blind<T>(_: &super::entry::Entry<T>) -> Result<(), Word> {
+fn file_blind<T>(_: &Entry<T>) -> Result<(), Word> {
     Ok(())
 }

@@ -16,7 +16,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use super::arena::{self, Arena, Block, Group};
+use super::arena::{self, Arena, Group};
 use super::mutant::{mutant, ordering};
 use crate::sync::{AtomicU64, Ordering};
 
@@ -66,10 +66,10 @@ impl Bell {
     /// `due`. The word comes first.
     #[inline]
     pub(super) fn ring<T>(&self, index: u32, due: u64, arena: &Arena<T>) {
-        let Some((group, block)) = arena.block(index) else {
+        let Some(group) = arena.group(arena::group_of(index)) else {
             unreachable!("entry {index} was never handed out")
         };
-        let found = self.mark(index, group, block);
+        let found = self.mark(index, group);
         if mutant!(WakeUnchecked) && found {
             return;
         }
@@ -83,14 +83,13 @@ impl Bell {
 
     /// Sets the marks of an entry. Says whether the root's was there.
     #[inline]
-    fn mark<T>(&self, index: u32, group: &Group<T>, block: &Block<T>) -> bool {
+    fn mark<T>(&self, index: u32, group: &Group<T>) -> bool {
         let (block_bit, entry_bit) = arena::mark_bits(index);
         // ORDERING: AcqRel, a read-modify-write that pairs with the swap in `Sweep::next`.
         // Release: if the driver finds the bit, it sees the word. Acquire: if it swept before,
         // it is seen to have cleared what is above.
-        let others = block
-            .marks
-            .0
+        let others = group
+            .block_marks(index)
             .fetch_or(entry_bit, ordering!(AcqRel unless MarkRelaxed));
         if mutant!(GroupUnchecked) && others != 0 {
             return true;
@@ -214,9 +213,9 @@ impl Sweep {
         }
         let at = pop_bit(&mut self.blocks)?;
         self.first = arena::first_of(self.in_group, at);
-        let block = arena.group(self.in_group)?.block(at);
+        let marks = arena.group(self.in_group)?.block_marks(self.first);
         // ORDERING: AcqRel, a read-modify-write that pairs with that in `mark`, both ways.
-        self.entries = block.marks.0.swap(0, ordering!(AcqRel unless SweepRelaxed));
+        self.entries = marks.swap(0, ordering!(AcqRel unless SweepRelaxed));
         Some(())
     }
 

@@ -48,6 +48,28 @@ impl Common {
     }
 }
 
+/// As [`Common`], for an operation that will hardly need it: finds out when it does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rarely(pub(super) u32);
+
+impl Source for Rarely {
+    fn shard(&self) -> u32 {
+        thread::shard(self.0)
+    }
+
+    fn claim(&self) -> Claim {
+        Claim::Common
+    }
+
+    fn pop<T>(&mut self, arena: &Arena<T>, shards: &Shards, limit: u32) -> Option<u32> {
+        Common(self.shard()).pop(arena, shards, limit)
+    }
+
+    fn push<T>(&mut self, index: u32, arena: &Arena<T>, shards: &Shards) {
+        shards.free(self.shard(), index, arena);
+    }
+}
+
 impl Source for Common {
     #[inline]
     fn shard(&self) -> u32 {
