@@ -222,7 +222,10 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     /// ```
     #[inline]
     pub fn rearm(&self, key: TimerKey, deadline: Tick) -> Result<(), StaleKey> {
-        self.rearm_key(&mut Rarely(self.shards.count()), key, deadline)
+        match self.rearm_later(key, deadline) {
+            Some(()) => Ok(()),
+            None => self.rearm_key(&mut Rarely(self.shards.count()), key, deadline),
+        }
     }
 
     /// Keeps a timer from firing until it is [re-armed](Self::rearm); key, value and tolerance

@@ -130,7 +130,10 @@ impl<'a, T, const BITS: u32> Local<'a, T, BITS> {
     /// [`StaleKey`] if the key names no armed timer.
     #[inline]
     pub fn rearm(&mut self, key: TimerKey, deadline: Tick) -> Result<(), StaleKey> {
-        self.wheel.rearm_key(&mut self.magazine, key, deadline)
+        match self.wheel.rearm_later(key, deadline) {
+            Some(()) => Ok(()),
+            None => self.wheel.rearm_key(&mut self.magazine, key, deadline),
+        }
     }
 
     /// Suspends a timer; see [`SharedWheel::disarm`].
