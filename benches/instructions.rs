@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::io::ErrorKind;
 use std::process::{Command, ExitCode};
 
-use tickwheel::{Tick, Ticks, TimerKey, Wheel};
+use tickwheel::{Local, SharedWheel, Tick, Ticks, TimerKey, Wheel};
 
 /// How often an operation runs, in the two processes whose counts are subtracted.
 const FEW: usize = 1_000;
@@ -39,40 +39,40 @@ struct Operation {
 
 const LOOP: Operation = Operation {
     name: "the loop alone",
-    run: |times| each(&mut one_far(), times, |_, _| ()),
+    run: |times| each(one_far(), times, |_, _| ()),
 };
 
-const OPERATIONS: [Operation; 12] = [
+const OPERATIONS: [Operation; 21] = [
     Operation {
         name: "advance by a tick, 1 far timer",
-        run: |times| each(&mut one_far(), times, advance),
+        run: |times| each(one_far(), times, advance),
     },
     Operation {
         name: "advance by a tick, 10,000 timers",
-        run: |times| each(&mut at_rest(), times, advance),
+        run: |times| each(at_rest(), times, advance),
     },
     Operation {
         name: "poll nothing, 1 far timer",
-        run: |times| each(&mut one_far(), times, poll),
+        run: |times| each(one_far(), times, poll),
     },
     Operation {
         name: "poll nothing, 10,000 timers",
-        run: |times| each(&mut at_rest(), times, poll),
+        run: |times| each(at_rest(), times, poll),
     },
     Operation {
         name: "next_deadline, 1 far timer",
-        run: |times| each(&mut one_far(), times, |wheel, _| wheel.next_deadline()),
+        run: |times| each(one_far(), times, |wheel, _| wheel.next_deadline()),
     },
     Operation {
         name: "next_deadline, 10,000 timers",
-        run: |times| each(&mut at_rest(), times, |wheel, _| wheel.next_deadline()),
+        run: |times| each(at_rest(), times, |wheel, _| wheel.next_deadline()),
     },
     Operation {
         name: "arm, memory never used",
         run: |times| {
-            let mut wheel = Wheel::with_capacity(MANY);
+            let wheel = Wheel::with_capacity(MANY);
             let at = deadlines();
-            each(&mut wheel, times, |wheel, time| wheel.arm(at[time], 0));
+            each(wheel, times, |wheel, time| wheel.arm(at[time], 0));
         },
     },
     Operation {
@@ -82,21 +82,21 @@ const OPERATIONS: [Operation; 12] = [
             for key in keys {
                 wheel.cancel(key);
             }
-            each(&mut wheel, times, |wheel, time| wheel.arm(at[time], 0));
+            each(wheel, times, |wheel, time| wheel.arm(at[time], 0));
         },
     },
     Operation {
         name: "cancel",
         run: |times| {
-            let (mut wheel, keys, _) = armed();
-            each(&mut wheel, times, |wheel, time| wheel.cancel(keys[time]));
+            let (wheel, keys, _) = armed();
+            each(wheel, times, |wheel, time| wheel.cancel(keys[time]));
         },
     },
     Operation {
         name: "cancel and arm",
         run: |times| {
-            let (mut wheel, keys, at) = armed();
-            each(&mut wheel, times, |wheel, time| {
+            let (wheel, keys, at) = armed();
+            each(wheel, times, |wheel, time| {
                 (wheel.cancel(keys[time]), wheel.arm(at[time], 0))
             });
         },
@@ -104,9 +104,9 @@ const OPERATIONS: [Operation; 12] = [
     Operation {
         name: "rearm later",
         run: |times| {
-            let (mut wheel, keys, at) = armed();
+            let (wheel, keys, at) = armed();
             let later: Vec<_> = at.iter().map(|at| *at + Ticks::new(1_000)).collect();
-            each(&mut wheel, times, |wheel, time| {
+            each(wheel, times, |wheel, time| {
                 wheel.rearm(keys[time], later[time])
             });
         },
@@ -114,11 +114,100 @@ const OPERATIONS: [Operation; 12] = [
     Operation {
         name: "rearm earlier",
         run: |times| {
-            let (mut wheel, keys, at) = armed();
+            let (wheel, keys, at) = armed();
             let earlier: Vec<_> = at.iter().map(|at| Tick::new(at.get() / 2)).collect();
-            each(&mut wheel, times, |wheel, time| {
+            each(wheel, times, |wheel, time| {
                 wheel.rearm(keys[time], earlier[time])
             });
+        },
+    },
+    Operation {
+        name: "fire, ten timers to a tick",
+        run: |times| {
+            let mut wheel = Wheel::with_capacity(MANY);
+            for timer in 0..MANY {
+                wheel.arm(ten_to_a_tick(timer), 0);
+            }
+            wheel.advance(before(ten_to_a_tick(times)), |_, expired| {
+                black_box(expired.value);
+            });
+            each(wheel, times, |_, _| ());
+        },
+    },
+    Operation {
+        name: "shared: arm, memory never used",
+        run: |times| {
+            let at = deadlines();
+            each(shared().local(), times, |local, time| {
+                local.arm(at[time], 0)
+            });
+        },
+    },
+    Operation {
+        name: "shared: arm, memory never used, and file it",
+        run: |times| {
+            let (wheel, at) = (shared(), deadlines());
+            each(wheel.local(), times, |local, time| local.arm(at[time], 0));
+            advance_shared(wheel, Tick::ZERO);
+        },
+    },
+    Operation {
+        name: "shared: arm, memory of a cancelled timer",
+        run: |times| {
+            let (mut local, keys, at) = armed_shared();
+            for key in keys {
+                local.cancel(key).value().expect("the timer is armed");
+            }
+            each(local, times, |local, time| local.arm(at[time], 0));
+        },
+    },
+    Operation {
+        name: "shared: cancel",
+        run: |times| {
+            let (local, keys, _) = armed_shared();
+            each(local, times, |local, time| local.cancel(keys[time]));
+        },
+    },
+    Operation {
+        name: "shared: cancel and arm",
+        run: |times| {
+            let (local, keys, at) = armed_shared();
+            each(local, times, |local, time| {
+                (local.cancel(keys[time]), local.arm(at[time], 0))
+            });
+        },
+    },
+    Operation {
+        name: "shared: rearm later",
+        run: |times| {
+            let (local, keys, at) = armed_shared();
+            let later: Vec<_> = at.iter().map(|at| *at + Ticks::new(1_000)).collect();
+            each(local, times, |local, time| {
+                local.rearm(keys[time], later[time])
+            });
+        },
+    },
+    Operation {
+        name: "shared: rearm earlier",
+        run: |times| {
+            let (local, keys, at) = armed_shared();
+            let earlier: Vec<_> = at.iter().map(|at| Tick::new(at.get() / 2)).collect();
+            each(local, times, |local, time| {
+                local.rearm(keys[time], earlier[time])
+            });
+        },
+    },
+    Operation {
+        name: "shared: fire, ten timers to a tick",
+        run: |times| {
+            let wheel = shared();
+            let mut local = wheel.local();
+            for timer in 0..MANY {
+                local.arm(ten_to_a_tick(timer), 0);
+            }
+            advance_shared(wheel, Tick::ZERO);
+            advance_shared(wheel, before(ten_to_a_tick(times)));
+            each(local, times, |_, _| ());
         },
     },
 ];
@@ -128,16 +217,12 @@ const OPERATIONS: [Operation; 12] = [
 /// Runs `operation` so many times, in a way the compiler cannot see through.
 ///
 /// The wheel is not dropped: that would cost instructions by how many timers are left.
-fn each<R>(
-    wheel: &mut Wheel<u64>,
-    times: usize,
-    mut operation: impl FnMut(&mut Wheel<u64>, usize) -> R,
-) {
+fn each<W, R>(mut wheel: W, times: usize, mut operation: impl FnMut(&mut W, usize) -> R) {
     for time in 0..times {
-        let wheel = black_box(&mut *wheel);
+        let wheel = black_box(&mut wheel);
         black_box(operation(wheel, time));
     }
-    std::mem::forget(std::mem::take(wheel));
+    std::mem::forget(wheel);
 }
 
 /// A wheel with nothing to do for years.
@@ -170,6 +255,28 @@ fn armed() -> (Wheel<u64>, Vec<TimerKey>, Vec<Tick>) {
     (wheel, keys, at)
 }
 
+/// A shared wheel that is never dropped.
+fn shared() -> &'static SharedWheel<u64> {
+    Box::leak(Box::new(SharedWheel::new()))
+}
+
+/// As [`armed`], through a handle of this thread, and the driver has filed them all.
+fn armed_shared() -> (Local<'static, u64>, Vec<TimerKey>, Vec<Tick>) {
+    let wheel = shared();
+    let (mut local, at) = (wheel.local(), deadlines());
+    let keys = at.iter().map(|at| local.arm(*at, 0)).collect();
+    advance_shared(wheel, Tick::ZERO);
+    (local, keys, at)
+}
+
+fn ten_to_a_tick(timer: usize) -> Tick {
+    Tick::new(FEW as u64 + timer as u64 / 10)
+}
+
+fn before(tick: Tick) -> Tick {
+    Tick::new(tick.get() - 1)
+}
+
 /// Deadlines all over half an hour, none of them soon, in an order without a pattern.
 fn deadlines() -> Vec<Tick> {
     let hashed = (0..MANY as u64).map(|time| time.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32);
@@ -183,6 +290,13 @@ fn advance(wheel: &mut Wheel<u64>, _time: usize) -> usize {
     wheel.advance(next, |_, expired| {
         black_box(expired.value);
     })
+}
+
+fn advance_shared(wheel: &SharedWheel<u64>, to: Tick) {
+    let fired = wheel.advance(to, |_, expired| {
+        black_box(expired.value);
+    });
+    fired.expect("nobody else drives");
 }
 
 fn poll(wheel: &mut Wheel<u64>, _time: usize) -> Option<u64> {

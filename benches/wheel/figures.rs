@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::peers::Peer;
 use crate::workloads::{IDLE_TICKS, Population, Scenario};
-use crate::{CONTENDERS, ours};
+use crate::{CONTENDERS, ours, rounds};
 
 /// What `measure` returns, in that order: heading and digits after the point.
 ///
@@ -84,7 +84,6 @@ pub(crate) fn print(job: &str, scenario: &Scenario) -> Result<(), String> {
             (contender.measure)(scenario)
         }
     };
-    let figures: Vec<_> = figures.iter().map(f64::to_string).collect();
-    println!("{}", figures.join(" "));
+    rounds::print(&figures);
     Ok(())
 }

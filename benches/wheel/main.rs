@@ -16,7 +16,8 @@
 //! | `sampled` | the Criterion groups |
 //! | `figures` | every figure of one peer, measured in a process of its own |
 //! | `ours` | what only a wheel that never ticks in vain can do |
-//! | `table` | rounds of such processes, medians, Markdown |
+//! | `table` | the tables, and the jobs they take |
+//! | `rounds` | rounds of such processes, medians, Markdown |
 //! | `memory` | the allocator that counts |
 //!
 //! A tick is 1 ms throughout and deadlines are uniform over 60 s. The caller has its keys
@@ -29,6 +30,7 @@ mod memory;
 mod ours;
 mod peers;
 mod published;
+mod rounds;
 mod sampled;
 mod table;
 mod workloads;

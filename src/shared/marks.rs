@@ -33,7 +33,8 @@ pub(super) struct Bell {
 /// Nothing is due before this.
 const AWAKE: u64 = 0;
 
-const ROOT: u32 = u64::BITS;
+/// Bits of the root. One in the models, so that groups share it.
+const ROOT: u32 = if cfg!(loom) { 1 } else { u64::BITS };
 
 /// The driver's way down through the marks; it can stop anywhere.
 #[derive(Debug, Default)]
