@@ -136,7 +136,7 @@
 //! ends of the `u64` range, with a checker that walks every list. This shows the wheel to do
 //! what the model does on those programs; it is not a proof.
 //!
-//! [`SharedWheel`] has `unsafe` where a value goes in and out of its cell, where segments of
+//! [`SharedWheel`] has `unsafe` where a value goes in and out of its cell, where groups of
 //! entries are made and found, and where the driver's role lends what it guards. Its protocol is one
 //! table of transitions. Loom models try every interleaving of two or three threads, and each is shown to fail
 //! on a deliberate fault. Random programs are compared with the oracle of the single-owner

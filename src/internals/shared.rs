@@ -113,18 +113,21 @@
 //!
 //! # Far deadlines
 //!
-//! The word has 38 bits for a deadline, counted from the *base* of the entry. That is set around
+//! The word has 34 bits for a deadline, counted from the *base* of the entry. That is set around
 //! the first deadline when the entry is armed and nobody else can reach it. So every first
-//! deadline fits; only one that is 2<sup>37</sup> ticks away from the first (four years at 1 ms)
+//! deadline fits; only one that is 2<sup>33</sup> ticks away from the first (99 days at 1 ms)
 //! may not. Such a deadline is kept in another entry, popped from the free list for it,
 //! and the word holds the index. Reading it takes three loads: the word, the deadline, the word again. The version
 //! changes with every far deadline, so that the same word means the same deadline.
 //!
 //! # Memory
 //!
-//! Segments of entries double, are made zeroed, and never move. Entries are never freed, only their values are; so
+//! Entries live in groups of 4096, which are made when they are needed, never move, and are freed
+//! with the wheel; a table has a pointer to each. Both are allocated as zeroed memory of no particular alignment, which
+//! the system provides page by page as it is used: for a higher alignment an allocator would write the
+//! zeros itself, and the arm that needs a new group would wait for that. Entries are never freed, only their values are; so
 //! there is nothing to reclaim and no epoch. An index is handed out for the first time only if every free list is
-//! empty. A key is index, generation and wheel; the generation is checked after the word was
+//! found empty. A key is index, generation and wheel; the generation is checked after the word was
 //! read, and the exchange fails if the entry has been used again since.
 //!
 //! # What an operation writes

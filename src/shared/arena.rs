@@ -14,7 +14,7 @@ use core::ptr;
 use alloc::boxed::Box;
 
 use super::entry::Entry;
-use super::mutant::mutant;
+use super::mutant::{mutant, ordering};
 use super::padded::Padded;
 use crate::prefetch::prefetch;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -103,8 +103,8 @@ impl<T> Arena<T> {
             let taken = self.used.0.compare_exchange(
                 used,
                 used + count,
-                Ordering::AcqRel,
-                Ordering::Acquire,
+                ordering!(AcqRel unless TakeRelaxed),
+                ordering!(Acquire unless TakeRelaxed),
             );
             match taken {
                 Ok(_) => return Some((used, count)),
@@ -160,8 +160,12 @@ impl<T> Arena<T> {
         let made = memory::group();
         // ORDERING: Release publishes the entries to `group`. Acquire on failure: somebody
         // else's group will be used.
-        let put =
-            place.compare_exchange(ptr::null_mut(), made, Ordering::Release, Ordering::Acquire);
+        let put = place.compare_exchange(
+            ptr::null_mut(),
+            made,
+            ordering!(Release unless GroupRelaxed),
+            Ordering::Acquire,
+        );
         if put.is_err() {
             // SAFETY: made above, and nobody has seen it.
             #[expect(unsafe_code, reason = "two threads made the same group")]

@@ -172,7 +172,8 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     /// As [`cancel`](Self::cancel), but does not return while the timer's callback runs: once
     /// this has returned, it is not running and will not run.
     ///
-    /// The answer is [`Cancel::Cancelled`] or [`Cancel::Stale`], after waiting for as long as the
+    /// (In a callback that has armed its own timer again the answer is the value, at once.) Otherwise
+    /// the answer is [`Cancel::Cancelled`] or [`Cancel::Stale`], after waiting for as long as the
     /// callback takes. It is [`Cancel::Running`] only for a call from that very callback,
     /// which would wait for ever. A callback that waits for another thread which waits in here
     /// for that callback waits for ever too.
@@ -206,7 +207,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     ///
     /// # Panics
     ///
-    /// If a deadline more than 2^37 ticks away from the one it was first armed for needs a second
+    /// If a deadline more than 2^33 ticks away from the one it was first armed for needs a second
     /// entry, and all 2^30 are in use.
     ///
     /// ```

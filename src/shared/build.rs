@@ -57,7 +57,8 @@ impl<T, const BITS: u32> SharedWheelBuilder<T, BITS> {
 
     /// Lets the wheel have at most `limit` entries for timers, or 2^30 if that is less.
     ///
-    /// Up to 64 of them may wait in each local handle for its next arms, where other threads
+    /// A deadline that needs a second entry counts twice; if there is none below the limit, one
+    /// beyond it is made. Up to 64 of them may wait in each local handle for its next arms, where other threads
     /// do not get at them. A bound is the way to keep a flood of work from becoming a flood of memory; see
     /// [`try_arm`](SharedWheel::try_arm).
     pub fn limit(mut self, limit: usize) -> Self {

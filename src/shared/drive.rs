@@ -7,9 +7,11 @@
 
 use alloc::boxed::Box;
 
+use super::arena::MAX_ENTRIES;
 use super::fire::Firing;
 use super::free::{BATCH, Chain};
 use super::marks::Sweep;
+use super::mutant::{mutant, ordering};
 use super::role::Taken;
 use super::turn::SharedTurn;
 use super::{Busy, Park, SharedWheel, thread};
@@ -100,10 +102,14 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         fire: impl FnMut(&mut SharedTurn<'_, T, BITS>, Expired<T>),
     ) -> Result<usize, Busy> {
         let mut driving = self.drive()?;
-        Ok(driving.run(now, Budget::unbounded(), false, fire).fired())
+        Ok(driving.run(now, Budget::unbounded, false, fire).fired())
     }
 
-    /// As [`advance`](Self::advance), but looks at `budget` entries at most, moves counted.
+    /// As [`advance`](Self::advance), but looks at `budget` entries at most, moves counted, and
+    /// files at most as many that were armed or moved earlier since the last call.
+    ///
+    /// Everything of the latter kind is filed before time moves. So the budget has to be more than is
+    /// armed from one call to the next, as in the long run it has to be in any case.
     ///
     /// Once the budget is spent the cursor stays where the work is; the next call goes on from
     /// there, and all calls up to the one that is done are one turn, as with
@@ -138,19 +144,21 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         fire: impl FnMut(&mut SharedTurn<'_, T, BITS>, Expired<T>),
     ) -> Result<Progress, Busy> {
         let mut driving = self.drive()?;
-        Ok(driving.run(now, Budget::new(budget), true, fire))
+        Ok(driving.run(now, || Budget::new(budget), true, fire))
     }
 
     /// A tick before which nothing is due: never later than the earliest deadline.
     ///
-    /// `None` when nothing is armed, or only such as are due [never](Tick::NEVER). After
+    /// `None` when nothing is armed, and when all that is armed is due [never](Tick::NEVER); of a timer
+    /// that was disarmed the place counts until its slot has come. After
     /// `advance(now)` it is later than `now`, unless something due was armed since. While a
     /// turn is under way, because a budget ran out or another thread is driving, it is
     /// [`now`](Self::now).
     ///
     /// As with [`Wheel::next_deadline`](crate::Wheel::next_deadline) it is the start of a slot
     /// and may be early; so it may be because of a timer that was cancelled, until its
-    /// slot has come. Costs a look at every entry that was armed or moved earlier since the
+    /// slot has come. To answer, this takes the driver's role for a moment, in which others are told
+    /// [`Busy`]: it is a question for whoever drives. Costs a look at every entry that was armed or moved earlier since the
     /// last call, and O(levels).
     ///
     /// ```
@@ -181,6 +189,9 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     /// by whichever thread, takes the announcement back. A later deadline wakes nobody. A
     /// wake-up cannot be lost: what is armed while this runs either is taken into account or
     /// calls the hook.
+    ///
+    /// It may say [`Park::Until`] a tick at which nothing is due any more: that of a timer which was
+    /// cancelled, whose place the next arm may take over without waking anybody.
     ///
     /// The hook may be called before the driver sleeps, so it must leave something behind that
     /// keeps the driver from sleeping, as [`Thread::unpark`](std::thread::Thread::unpark)
@@ -226,7 +237,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     /// Whether this thread is running a callback of this wheel.
     pub(super) fn drives_here(&self) -> bool {
         // ORDERING: Relaxed. Equal to this thread's number only if this thread stored it.
-        self.driver.0.thread.load(Ordering::Relaxed) == thread::token()
+        self.driver.0.thread.load(Ordering::Relaxed) == thread::token() && !mutant!(WaitsForItself)
     }
 }
 
@@ -236,14 +247,16 @@ impl<T, const BITS: u32> Driving<'_, T, BITS> {
     fn run(
         &mut self,
         now: Tick,
-        mut budget: Budget,
+        budget: impl Fn() -> Budget,
         resume: bool,
         mut fire: impl FnMut(&mut SharedTurn<'_, T, BITS>, Expired<T>),
     ) -> Progress {
         let wheel = self.wheel;
         wheel.bell.0.withdraw();
         let mut fired = 0;
-        if !wheel.file_marked(&mut self.private, now.get(), &mut budget) {
+        // One to fire, and one to file what is new: neither uses up the other's.
+        let (mut budget, mut filing) = (budget(), budget());
+        if !wheel.file_marked(&mut self.private, now.get(), &mut filing) {
             return Progress::More { fired };
         }
         if self.private.wheel.skip(now) {
@@ -257,7 +270,7 @@ impl<T, const BITS: u32> Driving<'_, T, BITS> {
             .thread
             .store(thread::token(), Ordering::Relaxed);
         loop {
-            match self.step(now, &mut budget) {
+            match self.step(now, &mut budget, &mut filing) {
                 Stop::Fire(firing) => {
                     fired += 1;
                     self.publish_now();
@@ -270,7 +283,7 @@ impl<T, const BITS: u32> Driving<'_, T, BITS> {
     }
 
     /// Goes on until a timer has been taken that fires, nothing is due, or the budget is spent.
-    fn step(&mut self, now: Tick, budget: &mut Budget) -> Stop<Firing> {
+    fn step(&mut self, now: Tick, budget: &mut Budget, filing: &mut Budget) -> Stop<Firing> {
         let wheel = self.wheel;
         let Private {
             wheel: places,
@@ -281,11 +294,11 @@ impl<T, const BITS: u32> Driving<'_, T, BITS> {
             now,
             budget,
             |index, tick, hint| wheel.visit(index, tick, hint, returns),
-            |places, budget| {
+            |places| {
                 places.peek(2, |index| wheel.arena.prefetch(index));
                 // What was armed meanwhile may be due before the next tick that is known of.
                 !(wheel.bell.0.is_marked() || sweep.is_under_way())
-                    || wheel.file_swept(places, sweep, now.get(), budget)
+                    || wheel.file_swept(places, sweep, now.get(), filing)
             },
         )
     }
@@ -302,11 +315,10 @@ impl<T, const BITS: u32> Driving<'_, T, BITS> {
     #[inline]
     fn publish_now(&self) {
         // ORDERING: Release pairs with the Acquire in `now`.
-        self.wheel
-            .driver
-            .0
-            .now
-            .store(self.private.wheel.now().get(), Ordering::Release);
+        self.wheel.driver.0.now.store(
+            self.private.wheel.now().get(),
+            ordering!(Release unless NowRelaxed),
+        );
     }
 }
 
@@ -333,7 +345,9 @@ impl Returns {
         let chain = &mut self.chains[shard as usize];
         chain.add(index, &wheel.arena);
         self.any = true;
-        if chain.len() >= BATCH {
+        // Whoever arms finds some, as long as there are some.
+        let wanted = wheel.limit < MAX_ENTRIES || wheel.shards.get(shard).free.is_empty();
+        if chain.len() >= BATCH || wanted {
             wheel
                 .shards
                 .get(shard)

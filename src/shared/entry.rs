@@ -3,7 +3,7 @@
 use core::num::NonZeroU32;
 
 use super::arena::Arena;
-use super::mutant::mutant;
+use super::mutant::{mutant, ordering};
 use super::slot::Slot;
 use super::word::{Place, REACH, Word};
 use crate::Tick;
@@ -128,8 +128,8 @@ impl<T> Entry<T> {
 
     #[inline]
     pub(super) fn set_generation(&self, generation: NonZeroU32) {
-        // ORDERING: Relaxed. Published by the word.
-        self.generation.store(generation.get(), Ordering::Relaxed);
+        // ORDERING: Release pairs with the fence in `cancel_key`.
+        self.generation.store(generation.get(), Ordering::Release);
     }
 
     /// Whether the entry has had as many timers as there are generations.
@@ -140,7 +140,7 @@ impl<T> Entry<T> {
 
     #[inline]
     pub(super) fn tolerance(&self) -> u64 {
-        // ORDERING: Relaxed. As `generation`; see `asked`.
+        // ORDERING: Relaxed. As `generation`.
         self.tolerance.load(Ordering::Relaxed)
     }
 
@@ -169,8 +169,10 @@ impl<T> Entry<T> {
     pub(super) fn set_base_around(&self, deadline: u64) {
         // ORDERING: Release pairs with the Acquire in `deadline`: whoever counts from the new base
         // does not find the word that counted from the old one.
-        self.base
-            .store(deadline.saturating_sub(REACH / 2), Ordering::Release);
+        self.base.store(
+            deadline.saturating_sub(REACH / 2),
+            ordering!(Release unless BaseRelaxed),
+        );
     }
 
     /// How to write `deadline` down as near, if the base allows it.

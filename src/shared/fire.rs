@@ -131,14 +131,14 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         loop {
             let met = if word.is_armed() {
                 match entry.deadline(word, &self.arena) {
-                    // No transition. Whoever has moved it later since keeps the promise true;
-                    // whoever has moved it earlier, or armed it anew for earlier, marks it.
-                    Ok(deadline) if entry.due(deadline) > tick => {
-                        return Visit::Later(entry.due(deadline));
-                    }
-                    Ok(deadline) => self
-                        .take(entry, index, word, deadline, returns)
-                        .map(Visit::Fire),
+                    Ok(deadline) => match entry.due(deadline) {
+                        // No transition. Whoever has moved it later since keeps the promise true;
+                        // whoever has moved it earlier, or armed it anew for earlier, marks it.
+                        due if due > tick => return Visit::Later(due),
+                        _ => self
+                            .take(entry, index, word, deadline, returns)
+                            .map(Visit::Fire),
+                    },
                     Err(now) => Err(now),
                 }
             } else if word.is_filed() && !mutant!(UnfileSilently) {
@@ -199,7 +199,10 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         // ORDERING: Relaxed load, since only the driver writes it. Release pairs with the Acquire
         // in `len`.
         let fired = &self.driver.0.fired;
-        fired.store(fired.load(Ordering::Relaxed) + 1, Ordering::Release);
+        fired.store(
+            fired.load(Ordering::Relaxed) + 1,
+            ordering!(Release unless FiredRelaxed),
+        );
         Ok(Firing { index, deadline })
     }
 

@@ -89,11 +89,15 @@ impl FreeList {
             let mut next = head as u32;
             batch.len = 0;
             while let Some(index) = next.checked_sub(1).filter(|_| batch.len < N) {
+                // A link that is not in the list any more may lead to an entry whose group is
+                // not seen yet. Then the head has changed too.
+                let Some(entry) = arena.get(index) else {
+                    break;
+                };
                 batch.entries[batch.len] = index;
                 batch.len += 1;
                 // ORDERING: Relaxed. If the entry is not in the list any more this may be any
                 // index; then the tag has changed too, and the exchange fails.
-                let entry = arena.entry(index);
                 next = entry.link.load(Ordering::Relaxed);
                 // ORDERING: Relaxed. Any index will do: it is only prefetched.
                 if let Some(later) = entry.skip.load(Ordering::Relaxed).checked_sub(1) {

@@ -75,7 +75,7 @@ impl Bell {
             return;
         }
         // ORDERING: Relaxed. Ordered after the root by its Acquire; see `announce`.
-        if due < self.sleeps_until.load(Ordering::Relaxed) {
+        if due < self.sleeps_until.load(Ordering::Relaxed) || mutant!(WakeAlways) {
             if let Some(wake) = &self.wake {
                 wake();
             }
@@ -96,7 +96,13 @@ impl Bell {
             return true;
         }
         // ORDERING: Acquire: whoever set it had seen the root; and the root is looked at later.
-        if group.marks.0.load(Ordering::Acquire) & block_bit == 0 {
+        if group
+            .marks
+            .0
+            .load(ordering!(Acquire unless GroupFoundRelaxed))
+            & block_bit
+            == 0
+        {
             // ORDERING: AcqRel, as for the block.
             let others = group
                 .marks
@@ -106,10 +112,10 @@ impl Bell {
                 return true;
             }
         }
-        let root_bit = 1 << (arena::group_of(index) % ROOT);
+        let root_bit = 1 << (arena::group_of(index) & (ROOT - 1));
         // ORDERING: Acquire pairs with the AcqRel of whoever set it: if the driver announced its
         // sleep before that, the announcement is seen.
-        let found = self.root.load(Ordering::Acquire) & root_bit != 0;
+        let found = self.root.load(ordering!(Acquire unless RootFoundRelaxed)) & root_bit != 0;
         if !found {
             // ORDERING: AcqRel, a read-modify-write that pairs with those in `announce` and
             // `Sweep::next`, as for the block.
@@ -129,7 +135,7 @@ impl Bell {
     /// Whether the root bit of a group is set.
     pub(super) fn root_has(&self, group: u32) -> bool {
         // ORDERING: Relaxed. For the walker, which is alone.
-        self.root.load(Ordering::Relaxed) >> (group % ROOT) & 1 == 1
+        self.root.load(Ordering::Relaxed) >> (group & (ROOT - 1)) & 1 == 1
     }
 
     /// Announces that the driver sleeps until `tick`. Says whether it may: not if anything

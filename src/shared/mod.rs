@@ -71,7 +71,8 @@ pub use turn::SharedTurn;
 /// drives it: [`advance`](Self::advance) fires what is due, in its callbacks. Nobody waits for
 /// anybody: an arm goes through while the driver fires a million timers, and a thread that is
 /// preempted in the middle of an operation holds up no other. (One method waits, and is
-/// called for it: [`cancel_wait`](Self::cancel_wait).)
+/// called for it: [`cancel_wait`](Self::cancel_wait). While somebody waits in it for a callback, the
+/// driver takes a lock at the end of that callback to say so.)
 ///
 /// It counts in [`Tick`]s, rounds, saturates and never fires early as [`Wheel`](crate::Wheel)
 /// does; the words mean the same. What is different:
@@ -79,6 +80,9 @@ pub use turn::SharedTurn;
 /// * Timers that are due at the same tick fire in no particular order.
 /// * [`cancel`](Self::cancel) has three answers: while a timer's callback runs it is neither
 ///   armed nor gone.
+/// * A stale key is refused, but for one chance in millions: a thread that is preempted in the
+///   very middle of an operation with it, while its entry is used again a multiple of
+///   2<sup>24</sup> times.
 /// * Every timer takes a cache line or more of its own, so that threads do not meet.
 ///
 /// A thread that arms much does it through a handle of its own, [`local`](Self::local).
@@ -114,10 +118,12 @@ pub use turn::SharedTurn;
 /// # Memory
 ///
 /// An entry of 64 bytes for a value of up to 16 (128 for up to 80, and so on), one byte for its
-/// mark, and 24 bytes in the driver's wheel once it was filed. A cancelled value is returned at
+/// mark, and 24 bytes in the driver's wheel once it was filed: 90 bytes a timer with a `u64`, at a
+/// million. Entries are allocated 4096 at a time; of those, and of a table of 2 MB, the system
+/// provides what is touched. A cancelled value is returned at
 /// once, and its entry can be used again at once, whether or not anybody drives. So there are
 /// never more entries than the most timers armed at one time, and
-/// 64 for each [`Local`] and each thread in the middle of an arm; a deadline more than 2<sup>37</sup> ticks away from the one
+/// 64 for each [`Local`] and each thread in the middle of an arm, and 31 for each shard while a driver fires; a deadline more than 2<sup>33</sup> ticks away from the one
 /// that the timer was first armed for takes a second entry. Memory is given back when the
 /// wheel is dropped.
 pub struct SharedWheel<T, const BITS: u32 = 8> {

@@ -53,6 +53,8 @@ mod switch {
     mutants! {
         /// An armer publishes the word with `Relaxed`.
         ArmRelaxed,
+        /// An arm keeps the version of the timer before.
+        ArmUnversioned,
         /// A canceller takes the value having looked with `Relaxed`.
         CancelRelaxed,
         /// The driver takes the value having looked with `Relaxed`.
@@ -93,6 +95,16 @@ mod switch {
         AnnounceLate,
         /// Whoever finds the root marked does not look whether the driver sleeps.
         WakeUnchecked,
+        /// Everybody who marks wakes the driver.
+        WakeAlways,
+        /// Who finds the group marked looked with `Relaxed`.
+        GroupFoundRelaxed,
+        /// Who finds the root marked looked with `Relaxed`.
+        RootFoundRelaxed,
+        /// A group of entries is published with `Relaxed`.
+        GroupRelaxed,
+        /// Entries are taken for the first time with `Relaxed`.
+        TakeRelaxed,
         /// The free list has no tag.
         FreeUntagged,
         /// Entries are freed with `Relaxed`.
@@ -107,6 +119,8 @@ mod switch {
         RoleRelaxed,
         /// The role is taken without asking.
         RoleUnasked,
+        /// The cursor is published with `Relaxed`.
+        NowRelaxed,
         /// A canceller frees an entry whose callback runs.
         FreeWhileRunning,
         /// The driver frees an entry whose value is being taken.
@@ -115,12 +129,32 @@ mod switch {
         RearmRevoked,
         /// Nobody is told that the callback has returned.
         ReturnUntold,
+        /// One of those who wait is told that the callback has returned.
+        ReturnToldOnce,
+        /// They are told without the lock.
+        TellUnlocked,
+        /// Who gets the value of a timer whose callback runs does not wait for it.
+        CancelledUnwaited,
+        /// Who waits does not let another canceller finish first.
+        TakingUnwaited,
+        /// A canceller who does not wait forgets that somebody else does.
+        AwaitedForgotten,
+        /// A callback that cancels its own timer waits for itself.
+        WaitsForItself,
         /// A far deadline is read without making sure that it still is one.
         FarUnchecked,
+        /// The base of near deadlines is set with `Relaxed`.
+        BaseRelaxed,
         /// A far deadline keeps the version.
         FarUnversioned,
         /// An arm is counted after it can be cancelled.
         CountLate,
+        /// A cancel is counted with `Relaxed`.
+        EndedRelaxed,
+        /// A firing is counted with `Relaxed`.
+        FiredRelaxed,
+        /// The counts of a handle are given up with `Relaxed`.
+        ClaimRelaxed,
     }
 
     /// Whether the environment asks for this fault.

@@ -8,7 +8,7 @@ use super::mutant::{mutant, ordering};
 use super::source::Source;
 use super::word::{Place, State, Word};
 use super::{Cancel, SharedWheel};
-use crate::sync::Ordering;
+use crate::sync::{Ordering, fence};
 use crate::{Tick, Ticks, TimerKey};
 
 /// What is to be armed.
@@ -105,7 +105,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         let met = entry.due(entry.deadline(word, &self.arena).ok()?);
         let place = entry.near(deadline.get())?;
         let soon = deadline.get() >= met || mutant!(LazyIgnoresDeadline);
-        soon.then(|| (word, word.with_state(State::Armed).at(place).next_version()))
+        soon.then(|| (word, next_timer(word, State::Armed, place)))
     }
 
     /// Arms an entry whose filing does not serve: takes the promise back, and tells the driver.
@@ -128,7 +128,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
             unreachable!("{around} is near itself");
         };
         let due = entry.due(deadline.get());
-        let armed = word.with_state(state).at(place).next_version();
+        let armed = next_timer(word, state, place);
         if mutant!(MarkFirst) {
             self.bell.0.ring(index, due, &self.arena);
         }
@@ -167,13 +167,20 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         let mut word = entry.word();
         loop {
             if !Self::is_of(entry, generation) {
+                if wait == Wait::Yes {
+                    // ORDERING: Acquire pairs with the Release in `set_generation`: another timer
+                    // has the entry, so the callback has returned, and what it did is seen.
+                    fence(Ordering::Acquire);
+                }
                 return Cancel::Stale;
             }
             let done = match word.state() {
                 State::Armed | State::Held => {
                     self.remove(source, index, word).map(Cancel::Cancelled)
                 }
-                State::Taking if wait == Wait::Yes && word.is_running() => {
+                State::Taking
+                    if wait == Wait::Yes && word.is_running() && !mutant!(TakingUnwaited) =>
+                {
                     // Another canceller is about to say that the callback may not arm again.
                     self.waiters.pause();
                     Err(entry.word())
@@ -189,7 +196,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
             };
             match done {
                 Ok(Cancel::Cancelled(value)) => {
-                    if wait == Wait::Yes {
+                    if wait == Wait::Yes && !mutant!(CancelledUnwaited) {
                         self.wait_for_callback(entry, generation);
                     }
                     return Cancel::Cancelled(value);
@@ -267,7 +274,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     fn revoke(&self, entry: &Entry<T>, word: Word, wait: Wait) -> Result<Cancel<T>, Word> {
         let own = self.drives_here();
         let state = match (word.state(), wait) {
-            (State::Awaited, _) => State::Awaited,
+            (State::Awaited, _) if !mutant!(AwaitedForgotten) => State::Awaited,
             (State::Taking, _) => State::Taking,
             (_, Wait::Yes) if !own => State::Awaited,
             _ => State::Revoked,
@@ -290,6 +297,16 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
             source.push(companion, &self.arena, &self.shards);
         }
     }
+}
+
+/// The word of the next timer in an empty entry.
+#[inline]
+fn next_timer(word: Word, state: State, place: Place) -> Word {
+    let armed = word.with_state(state).at(place);
+    if mutant!(ArmUnversioned) {
+        return armed;
+    }
+    armed.next_version()
 }
 
 /// The fault of a cancel that does not look: only ever wrong.

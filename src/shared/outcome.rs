@@ -19,6 +19,9 @@ pub enum Cancel<T> {
 
 /// Another thread drives the wheel, or this one does already, in whose callback the call was
 /// made. Nothing has been done.
+///
+/// Whoever asks for [`next_deadline`](crate::SharedWheel::next_deadline) holds the role for a moment too. So a
+/// thread that is the only one to drive tries again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Busy;

@@ -50,48 +50,47 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
                 return Err(StaleKey);
             }
             let done = match (word.place(), entry.near(deadline.get())) {
-                _ if deadline.is_never() => entry.transition(word, word.with_state(State::Held)),
-                (Place::Near(was), Some(Place::Near(offset))) => self.move_to(
-                    entry,
-                    index,
-                    word,
-                    Place::Near(offset),
-                    deadline,
-                    offset >= was,
-                ),
-                _ => self.move_far(source, entry, index, word, deadline),
+                _ if deadline.is_never() => entry
+                    .transition(word, word.with_state(State::Held))
+                    .map(|()| None),
+                (Place::Near(was), Some(Place::Near(offset))) => {
+                    Self::move_to(entry, word, Place::Near(offset), deadline, offset >= was)
+                }
+                _ => self.move_far(source, entry, word, deadline),
             };
             match done {
-                Ok(()) => return Ok(()),
+                Ok(told) => {
+                    // Last, because it may run the hook of the caller.
+                    if let Some(due) = told.filter(|_| !mutant!(RearmUnmarked)) {
+                        self.bell.0.ring(index, due, &self.arena);
+                    }
+                    return Ok(());
+                }
                 Err(now) => word = now,
             }
         }
     }
 
-    /// Writes a deadline down, and tells the driver unless it will come by early enough.
+    /// Writes a deadline down. Says when it is due if the driver is to be told, because it might
+    /// not come by early enough.
     #[inline]
     fn move_to(
-        &self,
         entry: &Entry<T>,
-        index: u32,
         word: Word,
         place: Place,
         deadline: Tick,
         later: bool,
-    ) -> Result<(), Word> {
+    ) -> Result<Option<u64>, Word> {
         let mut armed = word.with_state(State::Armed).at(place);
         if matches!(place, Place::Far(_)) && !mutant!(FarUnversioned) {
             armed = armed.next_version();
         }
         if word.is_filed() && (later || mutant!(RearmKeepsFiled)) {
-            return entry.transition(word, armed);
+            return entry.transition(word, armed).map(|()| None);
         }
         let due = entry.due(deadline.get());
         entry.transition(word, armed.not_filed())?;
-        if !mutant!(RearmUnmarked) {
-            self.bell.0.ring(index, due, &self.arena);
-        }
-        Ok(())
+        Ok(Some(due))
     }
 
     /// Moves a timer whose deadline is, or was, too far from the base of its entry.
@@ -100,23 +99,22 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         &self,
         source: &mut impl Source,
         entry: &Entry<T>,
-        index: u32,
         word: Word,
         deadline: Tick,
-    ) -> Result<(), Word> {
+    ) -> Result<Option<u64>, Word> {
         let was = entry.deadline(word, &self.arena)?;
         let later = deadline.get() >= was;
         let near = entry.near(deadline.get());
         let place = near.unwrap_or_else(|| {
-            let Some(companion) = companion(source, &self.arena, &self.shards) else {
+            let Some(companion) = companion(source, &self.arena, &self.shards, self.limit) else {
                 panic!("every index of the wheel is in use or used up");
             };
             self.arena.entry(companion).keep_far(deadline.get());
             Place::Far(companion)
         });
-        let moved = self.move_to(entry, index, word, place, deadline, later);
+        let moved = Self::move_to(entry, word, place, deadline, later);
         match (moved, place) {
-            (Ok(()), _) => self.forget_far(source, word),
+            (Ok(_), _) => self.forget_far(source, word),
             (Err(_), Place::Far(companion)) => source.push(companion, &self.arena, &self.shards),
             (Err(_), Place::Near(_)) => {}
         }

@@ -1,6 +1,8 @@
 //! The driver's role: held by one thread at a time, and what only its holder may touch.
 
 use core::ops::{Deref, DerefMut};
+#[cfg(not(loom))]
+use core::ptr;
 
 use super::mutant::{mutant, ordering};
 use crate::sync::{AtomicBool, Ordering, UnsafeCell};
@@ -14,9 +16,9 @@ pub(super) struct Role<P> {
 /// The role, until this is dropped.
 pub(super) struct Taken<'a, P> {
     role: &'a Role<P>,
-    /// Made from the cell when the role was taken; nobody else has one.
+    /// What the cell holds; nobody else has one.
     #[cfg(not(loom))]
-    private: &'a mut P,
+    private: ptr::NonNull<P>,
     #[cfg(loom)]
     private: Option<loom::cell::MutPtr<P>>,
 }
@@ -53,12 +55,14 @@ impl<P> Role<P> {
 
     #[cfg(not(loom))]
     #[inline]
-    #[expect(unsafe_code, clippy::mut_from_ref, reason = "the role excludes")]
-    fn lend(&self) -> &mut P {
+    #[expect(
+        unsafe_code,
+        reason = "not a reference: the role ends before the guard does"
+    )]
+    fn lend(&self) -> ptr::NonNull<P> {
         self.private.with_mut(|private| {
-            // SAFETY: only the thread that changed `taken` from false to true is here, until it
-            // changes it back in `drop`, when this borrow has ended.
-            unsafe { &mut *private }
+            // SAFETY: a cell is somewhere.
+            unsafe { ptr::NonNull::new_unchecked(private) }
         })
     }
 
@@ -85,15 +89,18 @@ impl<P> Deref for Taken<'_, P> {
 
     #[cfg(not(loom))]
     #[inline]
+    #[expect(unsafe_code, reason = "the role excludes")]
     fn deref(&self) -> &P {
-        self.private
+        // SAFETY: only the thread that changed `taken` from false to true has a guard, until that
+        // is dropped.
+        unsafe { self.private.as_ref() }
     }
 
     #[cfg(loom)]
     #[expect(unsafe_code, reason = "loom tracks the access")]
     fn deref(&self) -> &P {
         self.tracked().with(|private| {
-            // SAFETY: as in `lend`; loom panics if it is not so.
+            // SAFETY: nobody else has the role; loom panics if it is not so.
             unsafe { &*private }
         })
     }
@@ -102,15 +109,17 @@ impl<P> Deref for Taken<'_, P> {
 impl<P> DerefMut for Taken<'_, P> {
     #[cfg(not(loom))]
     #[inline]
+    #[expect(unsafe_code, reason = "the role excludes")]
     fn deref_mut(&mut self) -> &mut P {
-        self.private
+        // SAFETY: as in `deref`, and the guard is borrowed mutably.
+        unsafe { self.private.as_mut() }
     }
 
     #[cfg(loom)]
     #[expect(unsafe_code, reason = "loom tracks the access")]
     fn deref_mut(&mut self) -> &mut P {
         self.tracked().with(|private| {
-            // SAFETY: as in `lend`; loom panics if it is not so.
+            // SAFETY: nobody else has the role; loom panics if it is not so.
             unsafe { &mut *private }
         })
     }

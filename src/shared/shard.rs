@@ -2,7 +2,7 @@
 
 use super::arena::Arena;
 use super::free::{BATCH, Batch, Chain, FreeList};
-use super::mutant::mutant;
+use super::mutant::{mutant, ordering};
 use super::padded::Padded;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
@@ -77,7 +77,8 @@ impl Shard {
     pub(super) fn give_up(&self, claim: Claim) {
         if claim == Claim::Own {
             // ORDERING: Release, see `claim`.
-            self.claimed.store(false, Ordering::Release);
+            self.claimed
+                .store(false, ordering!(Release unless ClaimRelaxed));
         }
     }
 
@@ -103,12 +104,14 @@ impl Shard {
         match claim {
             // ORDERING: Release pairs with the Acquire in `Shards::len`.
             Claim::Common => {
-                self.common.ended.fetch_add(1, Ordering::Release);
+                self.common
+                    .ended
+                    .fetch_add(1, ordering!(Release unless EndedRelaxed));
             }
             // ORDERING: Release, as above. Relaxed load: nobody else writes it.
             Claim::Own => self.own.ended.store(
                 self.own.ended.load(Ordering::Relaxed) + 1,
-                Ordering::Release,
+                ordering!(Release unless EndedRelaxed),
             ),
         }
     }

@@ -190,11 +190,14 @@ impl Source for Magazine {
     }
 }
 
-/// An entry to keep a far deadline in. It is not a timer, so no limit but the last applies.
+/// An entry to keep a far deadline in. If none is free below the limit, one beyond it.
 pub(super) fn companion<T>(
     source: &mut impl Source,
     arena: &Arena<T>,
     shards: &Shards,
+    limit: u32,
 ) -> Option<u32> {
-    source.pop(arena, shards, MAX_ENTRIES)
+    source
+        .pop(arena, shards, limit)
+        .or_else(|| arena.take(1, MAX_ENTRIES).map(|(index, _)| index))
 }

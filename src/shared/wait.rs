@@ -4,8 +4,9 @@ use core::num::NonZeroU32;
 
 use super::SharedWheel;
 use super::entry::Entry;
+use super::mutant::mutant;
 use super::word::State;
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, Ordering, fence};
 
 /// Those who wait.
 #[derive(Debug)]
@@ -44,11 +45,16 @@ impl Waiters {
     #[cold]
     pub(super) fn tell(&self) {
         // Whoever looked before that happened has let go of the lock by waiting.
-        drop(
-            self.lock
-                .lock()
-                .unwrap_or_else(|poison| poison.into_inner()),
-        );
+        if !mutant!(TellUnlocked) {
+            drop(
+                self.lock
+                    .lock()
+                    .unwrap_or_else(|poison| poison.into_inner()),
+            );
+        }
+        if mutant!(ReturnToldOnce) {
+            return self.told.notify_one();
+        }
         self.told.notify_all();
     }
 
@@ -71,7 +77,11 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         }
         loop {
             let word = entry.word();
-            if !word.is_running() || !Self::is_of(entry, generation) {
+            if !Self::is_of(entry, generation) {
+                // ORDERING: Acquire, as in `cancel_key`.
+                return fence(Ordering::Acquire);
+            }
+            if !word.is_running() {
                 return;
             }
             let awaited = word.with_state(State::Awaited);

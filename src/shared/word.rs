@@ -1,7 +1,7 @@
 //! The word: one `u64` per entry that decides every race for it.
 //!
 //! ```text
-//!  63        44  43 42 41     40       39     38   37                 0
+//!  63        40  39 38 37     36       35     34   33                 0
 //! [  version   |  state  | running | filed | far |       place        ]
 //! ```
 //!
@@ -27,7 +27,10 @@
 //! withdraw it; only the driver gives it.
 //!
 //! *version* changes whenever a word could otherwise repeat with another meaning behind it: with
-//! each arm, and with each far deadline, which is a reference. It has 2<sup>20</sup> values.
+//! each arm, and with each far deadline, which is a reference. It has 2<sup>24</sup> values: an
+//! exchange could mistake one word for another only if its thread was held up, between its look and the
+//! exchange, for exactly a multiple of so many arms of that one entry, the last of them for the same
+//! deadline.
 //!
 //! # Transitions
 //!
@@ -74,13 +77,13 @@ pub(super) enum Place {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Word(u64);
 
-const PLACE_BITS: u32 = 38;
+const PLACE_BITS: u32 = 34;
 const FAR: u64 = 1 << PLACE_BITS;
-const FILED: u64 = 1 << 39;
-const RUNNING: u64 = 1 << 40;
-const STATE_SHIFT: u32 = 41;
+const FILED: u64 = 1 << 35;
+const RUNNING: u64 = 1 << 36;
+const STATE_SHIFT: u32 = 37;
 const STATE: u64 = 7 << STATE_SHIFT;
-const VERSION: u64 = 1 << 44;
+const VERSION: u64 = 1 << 40;
 
 /// Near deadlines lie less than this after the base of their entry.
 pub(super) const REACH: u64 = 1 << PLACE_BITS;
@@ -93,7 +96,7 @@ const _: () = {
     assert!(FILED == FAR << 1 && RUNNING == FILED << 1 && STATE & RUNNING == 0);
     assert!(STATE + (1 << STATE_SHIFT) == VERSION, "the fields adjoin");
     assert!(
-        u64::BITS - VERSION.trailing_zeros() >= 20,
+        u64::BITS - VERSION.trailing_zeros() >= 24,
         "enough versions that none comes back within one operation"
     );
 };
@@ -231,8 +234,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_field_changes_alone(bits in any::<u64>(), state in 0usize..6, offset in 0..REACH, index in any::<u32>()) {
-            let word = Word::from_bits(bits & !(7 << 41)).with_state(STATES[state]);
-            let fields = |word: Word| (word.state(), word.is_running(), word.is_filed(), word.place(), word.bits() >> 44);
+            let word = Word::from_bits(bits & !STATE).with_state(STATES[state]);
+            let fields = |word: Word| (word.state(), word.is_running(), word.is_filed(), word.place(), word.bits() / VERSION);
             let (was, running, filed, place, version) = fields(word);
             prop_assert_eq!(was, STATES[state]);
             for next in STATES {
@@ -245,7 +248,7 @@ mod tests {
             for place in [Place::Near(offset), Place::Far(index)] {
                 prop_assert_eq!(fields(word.at(place)), (was, running, filed, place, version));
             }
-            let next = (version + 1) % (1 << 20);
+            let next = (version + 1) % (1 << 24);
             prop_assert_eq!(fields(word.next_version()), (was, running, filed, place, next));
         }
     }

@@ -115,18 +115,18 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
     /// Goes on until a timer fires, nothing is left up to `target`, or the budget is spent.
     #[inline]
     pub(super) fn step(&mut self, target: u64, budget: &mut Budget) -> Step<Expired<T>> {
-        self.step_with(target, budget, Self::fire, |_, _| true)
+        self.step_with(target, budget, Self::fire, |_| true)
     }
 
     /// As [`step`](Self::step), with another way to fire what a slot holds, and something to
-    /// do before the cursor leaves a tick; that says whether the budget sufficed.
+    /// do before the cursor leaves a tick; that says whether it may.
     #[inline]
     pub(super) fn step_with<E>(
         &mut self,
         target: u64,
         budget: &mut Budget,
         mut fire: impl FnMut(&mut Self, SlotId) -> Option<E>,
-        mut leave: impl FnMut(&mut Self, &mut Budget) -> bool,
+        mut leave: impl FnMut(&mut Self) -> bool,
     ) -> Step<E> {
         self.settle();
         self.calendar.stay_awake();
@@ -142,7 +142,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
                     return Step::Fired(fired);
                 }
             }
-            if !leave(self, budget) {
+            if !leave(self) {
                 return Step::Spent;
             }
             let ahead = self.calendar.ahead(|slot| self.store.crowd(slot));

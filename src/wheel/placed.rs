@@ -79,14 +79,14 @@ impl<const BITS: u32> Wheel<(), BITS> {
     ///
     /// `visit(index, now, hint)` says what became of the entry that is met at tick `now`; the
     /// entry `hint` will probably be met a few steps later. `leave` runs before the cursor
-    /// leaves a tick, may place entries, and says whether the budget sufficed.
+    /// leaves a tick, may place entries, and says whether it may leave.
     #[inline]
     pub(crate) fn meet<E>(
         &mut self,
         target: Tick,
         budget: &mut Budget,
         mut visit: impl FnMut(u32, u64, u32) -> Visit<E>,
-        leave: impl FnMut(&mut Self, &mut Budget) -> bool,
+        leave: impl FnMut(&mut Self) -> bool,
     ) -> Stop<E> {
         let fire = |wheel: &mut Self, slot| wheel.meet_first(slot, &mut visit);
         match self.step_with(target.get(), budget, fire, leave) {

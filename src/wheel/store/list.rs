@@ -50,6 +50,10 @@ pub(in crate::wheel) struct Popped {
     /// Whether it was the last one.
     pub(in crate::wheel) emptied: bool,
     /// An entry that will be wanted some steps later, as far as is known.
+    #[cfg_attr(
+        not(feature = "std"),
+        expect(dead_code, reason = "for the shared wheel")
+    )]
     pub(in crate::wheel) hint: Index,
 }
 

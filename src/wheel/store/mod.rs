@@ -199,40 +199,6 @@ impl<T> Store<T> {
         self.len += 1;
     }
 
-    // --- entries whose index is somebody else's ---
-
-    /// Makes entries up to `index`. They are never handed out by [`insert`](Self::insert).
-    pub(super) fn make(&mut self, index: Index) {
-        while self.entries.len() <= index as usize {
-            self.entries.push(Entry {
-                due: USED_UP,
-                next: Link::NONE,
-                prev: Link::NONE,
-                held: None,
-            });
-        }
-    }
-
-    /// The armed entry at `index`, if there is one.
-    #[inline]
-    pub(super) fn at(&mut self, index: Index) -> Option<&mut Entry<T>> {
-        self.entries
-            .get_mut(index as usize)
-            .filter(|entry| entry.held.is_some())
-    }
-
-    /// Takes the value out of an entry that was popped and that [`make`](Self::make) made.
-    #[inline]
-    pub(super) fn vacate(&mut self, index: Index) -> Option<T> {
-        let entry = &mut self.entries[index as usize];
-        let Held { value, .. } = entry.held.take()?;
-        entry.due = USED_UP;
-        self.len -= 1;
-        Some(value)
-    }
-
-    // --- looking up ---
-
     /// The armed entry with this index and generation.
     #[inline]
     pub(super) fn get(&self, index: Index, generation: Generation) -> Option<&Entry<T>> {
@@ -339,6 +305,40 @@ impl<T> Store<T> {
         if let Some(entry) = self.entries.get(link.index()) {
             prefetch(&raw const entry.next);
         }
+    }
+}
+
+/// Entries whose index is somebody else's.
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+impl<T> Store<T> {
+    /// Makes entries up to `index`. They are never handed out by [`insert`](Self::insert).
+    pub(super) fn make(&mut self, index: Index) {
+        while self.entries.len() <= index as usize {
+            self.entries.push(Entry {
+                due: USED_UP,
+                next: Link::NONE,
+                prev: Link::NONE,
+                held: None,
+            });
+        }
+    }
+
+    /// The armed entry at `index`, if there is one.
+    #[inline]
+    pub(super) fn at(&mut self, index: Index) -> Option<&mut Entry<T>> {
+        self.entries
+            .get_mut(index as usize)
+            .filter(|entry| entry.held.is_some())
+    }
+
+    /// Takes the value out of an entry that was popped and that [`make`](Self::make) made.
+    #[inline]
+    pub(super) fn vacate(&mut self, index: Index) -> Option<T> {
+        let entry = &mut self.entries[index as usize];
+        let Held { value, .. } = entry.held.take()?;
+        entry.due = USED_UP;
+        self.len -= 1;
+        Some(value)
     }
 }
 
