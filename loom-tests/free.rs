@@ -77,27 +77,36 @@ fn an_entry_changes_hands() {
     });
 }
 
-/// A handle whose shard is empty steals what is free in another.
+/// A handle takes all the free entries at once, of its own shard or of the other, while a thread
+/// without a handle takes one: each is taken by one of them.
+fn a_handle_takes_a_batch(name: &str, own: bool) {
+    model(name, Bound::Preemptions(3), 10, move || {
+        let wheel = wheel_with_free(2, 2); // in the first shard
+        if !own {
+            drop(wheel.local()); // the next one has the second shard
+        }
+        let theirs = Arc::clone(&wheel);
+        let other = thread::spawn(move || {
+            theirs.local().arm(Tick::new(1), 7);
+        });
+        arm(&wheel, 1, 6);
+        other.join().unwrap();
+        let mut log = Log::default();
+        log.finish(&wheel, 1);
+        assert_eq!((log.times(6), log.times(7)), (1, 1), "{log:?}");
+    });
+}
+
+/// From its own shard.
+#[test]
+fn a_handle_takes_what_is_free() {
+    a_handle_takes_a_batch("a_handle_takes_what_is_free", true);
+}
+
+/// From another shard, because its own has nothing.
 #[test]
 fn a_handle_steals_from_another_shard() {
-    model(
-        "a_handle_steals_from_another_shard",
-        Bound::Preemptions(3),
-        2_500,
-        || {
-            let wheel = wheel_with_free(2, 2); // in the first shard
-            let theirs = Arc::clone(&wheel);
-            let other = thread::spawn(move || {
-                let mut local = theirs.local();
-                local.arm(Tick::new(1), 7);
-            });
-            arm(&wheel, 1, 6);
-            other.join().unwrap();
-            let mut log = Log::default();
-            log.finish(&wheel, 1);
-            assert_eq!((log.times(6), log.times(7)), (1, 1), "{log:?}");
-        },
-    );
+    a_handle_takes_a_batch("a_handle_steals_from_another_shard", false);
 }
 
 /// Entries that fire go back to their shard while their handle arms from it.

@@ -48,7 +48,7 @@ fn bed(timers: &[u32]) -> Bed {
 /// Killed by: `RoleUnasked`, `RoleRelaxed`.
 #[test]
 fn each_timer_fires_once_whoever_drives() {
-    model("each_timer_fires_once", Bound::None, 1, || {
+    model("each_timer_fires_once", Bound::Preemptions(3), 1, || {
         let bed = bed(&[5, 10]);
         let other = bed.spawn(|bed| bed.advance(10));
         let own = bed.advance(10);
@@ -83,26 +83,31 @@ fn each_timer_fires_once_whoever_of_three_drives() {
 /// Killed by: `RoleUnasked`, `RoleRelaxed`.
 #[test]
 fn an_advance_that_was_not_busy_leaves_nothing_behind() {
-    model("an_advance_that_was_not_busy", Bound::None, 1, || {
-        let bed = Bed::new();
-        let key = bed.wheel.arm(Tick::NEVER, 5);
-        let other = bed.spawn(move |bed| {
-            assert_eq!(
-                bed.wheel.rearm(key, Tick::new(5)),
-                Ok(()),
-                "it is suspended"
+    model(
+        "an_advance_that_was_not_busy",
+        Bound::Preemptions(3),
+        1,
+        || {
+            let bed = Bed::new();
+            let key = bed.wheel.arm(Tick::NEVER, 5);
+            let other = bed.spawn(move |bed| {
+                assert_eq!(
+                    bed.wheel.rearm(key, Tick::new(5)),
+                    Ok(()),
+                    "it is suspended"
+                );
+                let advanced = bed.advance(10);
+                (advanced, bed.fired())
+            });
+            let own = bed.advance(4);
+            let (advanced, fired) = other.join().unwrap();
+            assert!(
+                advanced.is_err() || fired == [(5, 5)],
+                "{advanced:?} timers fired, {fired:?} in all; the other's was {own:?}"
             );
-            let advanced = bed.advance(10);
-            (advanced, bed.fired())
-        });
-        let own = bed.advance(4);
-        let (advanced, fired) = other.join().unwrap();
-        assert!(
-            advanced.is_err() || fired == [(5, 5)],
-            "{advanced:?} timers fired, {fired:?} in all; the other's was {own:?}"
-        );
-        bed.assert_fired(&[(5, 5)]);
-    });
+            bed.assert_fired(&[(5, 5)]);
+        },
+    );
 }
 
 /// Two threads advance with a budget of one visit each, so that neither gets far.
@@ -110,7 +115,7 @@ fn an_advance_that_was_not_busy_leaves_nothing_behind() {
 /// Killed by: `RoleUnasked`, `RoleRelaxed`.
 #[test]
 fn a_turn_that_one_began_another_ends() {
-    model("a_turn_that_one_began", Bound::None, 1, || {
+    model("a_turn_that_one_began", Bound::Preemptions(3), 1, || {
         let bed = bed(&[5, 6]);
         let other = bed.spawn(|bed| bed.advance_by_one(10));
         let own = bed.advance_by_one(10);
@@ -132,7 +137,7 @@ fn a_turn_that_one_began_another_ends() {
 /// Killed by: `RoleUnasked`, `RoleRelaxed`.
 #[test]
 fn nobody_looks_ahead_beside_the_driver() {
-    model("nobody_looks_ahead", Bound::None, 1, || {
+    model("nobody_looks_ahead", Bound::Preemptions(3), 1, || {
         let bed = bed(&[5, 20]);
         let driver = bed.spawn(|bed| bed.advance(10));
         let next = bed.wheel.next_deadline();
@@ -154,7 +159,7 @@ fn nobody_looks_ahead_beside_the_driver() {
 /// Killed by: `RoleUnasked`, `RoleRelaxed`.
 #[test]
 fn nobody_announces_a_sleep_beside_the_driver() {
-    model("nobody_announces_a_sleep", Bound::None, 1, || {
+    model("nobody_announces_a_sleep", Bound::Preemptions(3), 1, || {
         let bed = bed(&[5, 20]);
         let driver = bed.spawn(|bed| bed.advance(10));
         let park = bed.wheel.prepare_park();
@@ -178,7 +183,7 @@ fn nobody_announces_a_sleep_beside_the_driver() {
 /// Killed by: `RoleRelaxed`.
 #[test]
 fn a_walker_sees_what_the_driver_did() {
-    model("a_walker_sees", Bound::None, 1, || {
+    model("a_walker_sees", Bound::Preemptions(3), 1, || {
         let bed = bed(&[5, 20]);
         let returned = Arc::new(AtomicBool::new(false));
         let tells = Arc::clone(&returned);

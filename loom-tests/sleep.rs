@@ -128,7 +128,7 @@ fn arm(wheel: &Wheel, due: u32) -> TimerKey {
 /// Killed by: `AnnounceByLoad`, `AnnounceLate`.
 #[test]
 fn an_arm_is_in_the_answer_or_wakes() {
-    model("an_arm_is_in_the_answer", Bound::None, 1, || {
+    model("an_arm_is_in_the_answer", Bound::Preemptions(3), 1, || {
         let bed = Bed::new();
         let armer = bed.spawn(|wheel| {
             arm(wheel, 10);
@@ -145,18 +145,23 @@ fn an_arm_is_in_the_answer_or_wakes() {
 /// Killed by: `AnnounceByLoad`, `AnnounceLate`.
 #[test]
 fn an_earlier_rearm_is_in_the_answer_or_wakes() {
-    model("an_earlier_rearm_is_in_the_answer", Bound::None, 1, || {
-        let bed = Bed::new();
-        let key = bed.wheel.arm(Tick::new(100), 10);
-        bed.file();
-        let armer = bed.spawn(move |wheel| {
-            assert_eq!(wheel.rearm(key, Tick::new(10)), Ok(()), "it is armed");
-        });
-        let park = bed.park();
-        armer.join().unwrap();
-        bed.assert_in_time(park, 10);
-        bed.assert_fires(&[10]);
-    });
+    model(
+        "an_earlier_rearm_is_in_the_answer",
+        Bound::Preemptions(3),
+        1,
+        || {
+            let bed = Bed::new();
+            let key = bed.wheel.arm(Tick::new(100), 10);
+            bed.file();
+            let armer = bed.spawn(move |wheel| {
+                assert_eq!(wheel.rearm(key, Tick::new(10)), Ok(()), "it is armed");
+            });
+            let park = bed.park();
+            armer.join().unwrap();
+            bed.assert_in_time(park, 10);
+            bed.assert_fires(&[10]);
+        },
+    );
 }
 
 /// Where the marks of the two timers meet.
@@ -234,7 +239,7 @@ fn a_mark_by_another_hides_no_arm() {
 /// Killed by: `LazyIgnoresDeadline`, `AnnounceByLoad`.
 #[test]
 fn an_arm_before_what_its_entry_is_filed_for_wakes() {
-    model("an_arm_before_its_filing", Bound::None, 1, || {
+    model("an_arm_before_its_filing", Bound::Preemptions(3), 1, || {
         let bed = Bed::new();
         let key = arm(&bed.wheel, 100);
         bed.file();
@@ -255,21 +260,26 @@ fn an_arm_before_what_its_entry_is_filed_for_wakes() {
 /// Killed by: `UnfileSilently`.
 #[test]
 fn an_arm_into_a_filed_entry_is_met() {
-    model("an_arm_into_a_filed_entry", Bound::None, 1, || {
-        let bed = Bed::new();
-        let key = arm(&bed.wheel, 10);
-        bed.file();
-        assert_eq!(bed.wheel.cancel(key).value(), Some(10));
-        let armer = bed.spawn(|wheel| {
-            arm(wheel, 20);
-        });
-        let fired = bed.wheel.advance(Tick::new(10), |_, _| ());
-        assert_eq!(fired, Ok(0), "timers fired early");
-        let park = bed.park();
-        armer.join().unwrap();
-        bed.assert_in_time(park, 20);
-        bed.assert_fires(&[20]);
-    });
+    model(
+        "an_arm_into_a_filed_entry",
+        Bound::Preemptions(3),
+        1,
+        || {
+            let bed = Bed::new();
+            let key = arm(&bed.wheel, 10);
+            bed.file();
+            assert_eq!(bed.wheel.cancel(key).value(), Some(10));
+            let armer = bed.spawn(|wheel| {
+                arm(wheel, 20);
+            });
+            let fired = bed.wheel.advance(Tick::new(10), |_, _| ());
+            assert_eq!(fired, Ok(0), "timers fired early");
+            let park = bed.park();
+            armer.join().unwrap();
+            bed.assert_in_time(park, 20);
+            bed.assert_fires(&[20]);
+        },
+    );
 }
 
 /// A timer that is not due before what the driver waits for. Its entry is one that is filed
@@ -279,7 +289,7 @@ fn an_arm_into_a_filed_entry_is_met() {
 /// Killed by: `WakeAlways`.
 #[test]
 fn a_later_arm_wakes_nobody() {
-    model("a_later_arm_wakes_nobody", Bound::None, 1, || {
+    model("a_later_arm_wakes_nobody", Bound::Preemptions(3), 1, || {
         let bed = Bed::new();
         arm(&bed.wheel, 10);
         let key = arm(&bed.wheel, 100);
@@ -304,35 +314,40 @@ fn a_later_arm_wakes_nobody() {
 /// Killed by: `AnnounceByLoad`, `AnnounceLate`.
 #[test]
 fn a_sleeping_driver_is_woken() {
-    model("a_sleeping_driver_is_woken", Bound::None, 1, || {
-        let permit = Arc::new((Mutex::new(false), Condvar::new()));
-        let hook = Arc::clone(&permit);
-        let wheel = Wheel::builder().shards(1).wake(move || {
-            *hook.0.lock().unwrap() = true;
-            hook.1.notify_one();
-        });
-        let wheel = Arc::new(wheel.build());
-        let key = wheel.arm(Tick::NEVER, 10);
-        let theirs = Arc::clone(&wheel);
-        let armer = thread::spawn(move || {
-            assert_eq!(theirs.rearm(key, Tick::new(10)), Ok(()), "it is suspended");
-        });
-        let now = Tick::new(10);
-        while wheel.advance(now, |_, _| ()) == Ok(0) {
-            match wheel.prepare_park().expect("nobody else drives") {
-                Park::Now => {}
-                Park::Until(tick) if tick <= now => {}
-                Park::Until(_) | Park::Idle => {
-                    let mut woken = permit.0.lock().unwrap();
-                    while !*woken {
-                        woken = permit.1.wait(woken).unwrap();
+    model(
+        "a_sleeping_driver_is_woken",
+        Bound::Preemptions(3),
+        1,
+        || {
+            let permit = Arc::new((Mutex::new(false), Condvar::new()));
+            let hook = Arc::clone(&permit);
+            let wheel = Wheel::builder().shards(1).wake(move || {
+                *hook.0.lock().unwrap() = true;
+                hook.1.notify_one();
+            });
+            let wheel = Arc::new(wheel.build());
+            let key = wheel.arm(Tick::NEVER, 10);
+            let theirs = Arc::clone(&wheel);
+            let armer = thread::spawn(move || {
+                assert_eq!(theirs.rearm(key, Tick::new(10)), Ok(()), "it is suspended");
+            });
+            let now = Tick::new(10);
+            while wheel.advance(now, |_, _| ()) == Ok(0) {
+                match wheel.prepare_park().expect("nobody else drives") {
+                    Park::Now => {}
+                    Park::Until(tick) if tick <= now => {}
+                    Park::Until(_) | Park::Idle => {
+                        let mut woken = permit.0.lock().unwrap();
+                        while !*woken {
+                            woken = permit.1.wait(woken).unwrap();
+                        }
+                        *woken = false;
                     }
-                    *woken = false;
                 }
             }
-        }
-        armer.join().unwrap();
-        wheel.check();
-        assert!(wheel.is_empty(), "{} timers armed", wheel.len());
-    });
+            armer.join().unwrap();
+            wheel.check();
+            assert!(wheel.is_empty(), "{} timers armed", wheel.len());
+        },
+    );
 }
