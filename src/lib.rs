@@ -210,7 +210,7 @@ pub use tick::{Tick, Ticks};
 pub use timestamp::Timestamp;
 pub use wheel::{Drain, Expired, Iter, Progress, Turn, Wheel};
 
-/// The README's example is a test too.
-#[cfg(doctest)]
+/// The examples of the README are tests too.
+#[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
