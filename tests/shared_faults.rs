@@ -16,6 +16,8 @@ mod callbacks;
 mod crew;
 #[path = "shared_faults/keys.rs"]
 mod keys;
+#[path = "shared_faults/limits.rs"]
+mod limits;
 #[path = "shared_faults/moves.rs"]
 mod moves;
 #[path = "shared_faults/races.rs"]
