@@ -78,7 +78,7 @@ fn race_the_callback<R: 'static>(bed: &Bed, other: impl FnOnce(Bed) -> R + 'stat
 /// Killed by: `RearmRevoked`, `FreeWhileTaking`, `FreeWhileRunning`.
 #[test]
 fn a_cancelled_callback_does_not_arm_again() {
-    model("a_cancelled_callback", Bound::Preemptions(3), 1, || {
+    model("a_cancelled_callback", Bound::Preemptions(3), 5_000, || {
         let (bed, key) = bed();
         let seen = race_the_callback(&bed, move |bed| bed.wheel.cancel(key));
         match (seen.other, seen.armed) {
@@ -98,36 +98,41 @@ fn a_cancelled_callback_does_not_arm_again() {
 /// Killed by: `FreeWhileRunning`, `FreeWhileTaking`.
 #[test]
 fn nobody_gets_the_entry_while_the_callback_runs() {
-    model("nobody_gets_the_entry", Bound::Preemptions(3), 1, || {
-        let (bed, key) = bed();
-        let mut canceller = None;
-        let driven = bed.wheel.advance(Tick::new(10), |turn, expired| {
-            let armed = turn.rearm_expired(expired, Tick::new(20));
-            assert!(armed.is_ok(), "nobody cancels yet");
-            let returning = Arc::new(AtomicBool::new(false));
-            let told = Arc::clone(&returning);
-            canceller = Some(bed.spawn(move |bed| {
-                let cancel = bed.wheel.cancel(key);
-                bed.arm(30);
-                let again = bed.wheel.cancel(key);
-                let returned = told.load(Relaxed);
-                (cancel, again, returned)
-            }));
-            returning.store(true, Relaxed);
-        });
-        assert_eq!(driven, Ok(1), "timers fired by tick 10");
-        let seen = canceller.map(|canceller| canceller.join().unwrap());
-        let Some((Cancel::Cancelled(0), again, returned)) = seen else {
-            panic!("the timer was armed again, and the canceller saw {seen:?}");
-        };
-        assert!(
-            again == Cancel::Running || again == Cancel::Stale && returned,
-            "{again:?}, and the callback had returned: {returned}"
-        );
-        bed.arm(40);
-        bed.assert_fired(&[(30, 30), (40, 40)]);
-        bed.assert_all_free();
-    });
+    model(
+        "nobody_gets_the_entry",
+        Bound::Preemptions(2),
+        4_200,
+        || {
+            let (bed, key) = bed();
+            let mut canceller = None;
+            let driven = bed.wheel.advance(Tick::new(10), |turn, expired| {
+                let armed = turn.rearm_expired(expired, Tick::new(20));
+                assert!(armed.is_ok(), "nobody cancels yet");
+                let returning = Arc::new(AtomicBool::new(false));
+                let told = Arc::clone(&returning);
+                canceller = Some(bed.spawn(move |bed| {
+                    let cancel = bed.wheel.cancel(key);
+                    bed.arm(30);
+                    let again = bed.wheel.cancel(key);
+                    let returned = told.load(Relaxed);
+                    (cancel, again, returned)
+                }));
+                returning.store(true, Relaxed);
+            });
+            assert_eq!(driven, Ok(1), "timers fired by tick 10");
+            let seen = canceller.map(|canceller| canceller.join().unwrap());
+            let Some((Cancel::Cancelled(0), again, returned)) = seen else {
+                panic!("the timer was armed again, and the canceller saw {seen:?}");
+            };
+            assert!(
+                again == Cancel::Running || again == Cancel::Stale && returned,
+                "{again:?}, and the callback had returned: {returned}"
+            );
+            bed.arm(40);
+            bed.assert_fired(&[(30, 30), (40, 40)]);
+            bed.assert_all_free();
+        },
+    );
 }
 
 /// A callback arms its timer again while another thread moves it.
@@ -136,15 +141,20 @@ fn nobody_gets_the_entry_while_the_callback_runs() {
 #[test]
 fn a_timer_armed_again_is_moved_like_any_other() {
     for moved in [15, 30] {
-        model("a_timer_armed_again", Bound::Preemptions(3), 1, move || {
-            let (bed, key) = bed();
-            let moving = move |bed: Bed| bed.wheel.rearm(key, Tick::new(moved));
-            let seen = race_the_callback(&bed, moving);
-            assert_eq!(seen.armed, Ok(key), "nobody cancels");
-            let again = if seen.other.is_ok() { moved } else { 20 };
-            bed.assert_fired(&[(10, 0), (again, 1)]);
-            bed.assert_all_free();
-        });
+        model(
+            "a_timer_armed_again",
+            Bound::Preemptions(2),
+            3_400,
+            move || {
+                let (bed, key) = bed();
+                let moving = move |bed: Bed| bed.wheel.rearm(key, Tick::new(moved));
+                let seen = race_the_callback(&bed, moving);
+                assert_eq!(seen.armed, Ok(key), "nobody cancels");
+                let again = if seen.other.is_ok() { moved } else { 20 };
+                bed.assert_fired(&[(10, 0), (again, 1)]);
+                bed.assert_all_free();
+            },
+        );
     }
 }
 
@@ -155,23 +165,28 @@ fn a_timer_armed_again_is_moved_like_any_other() {
 #[test]
 fn a_deadline_read_was_set() {
     const LATER: u64 = 1 << 50;
-    model("a_deadline_read_was_set", Bound::Preemptions(3), 1, || {
-        let (bed, key) = bed();
-        let reader = bed.spawn(move |bed| bed.wheel.deadline(key).map(Tick::get));
-        let mut armed = None;
-        let driven = bed.wheel.advance(Tick::new(10), |turn, expired| {
-            armed = Some(turn.rearm_expired(expired, Tick::new(LATER)));
-        });
-        assert_eq!(driven, Ok(1), "timers fired by tick 10");
-        assert_eq!(armed, Some(Ok(key)), "nobody cancels");
-        let read = reader.join().unwrap();
-        assert!(
-            matches!(read, None | Some(10 | LATER)),
-            "{read:?} was read, which nobody set"
-        );
-        bed.assert_fired(&[(LATER, 0)]);
-        bed.assert_all_free();
-    });
+    model(
+        "a_deadline_read_was_set",
+        Bound::Preemptions(3),
+        25_000,
+        || {
+            let (bed, key) = bed();
+            let reader = bed.spawn(move |bed| bed.wheel.deadline(key).map(Tick::get));
+            let mut armed = None;
+            let driven = bed.wheel.advance(Tick::new(10), |turn, expired| {
+                armed = Some(turn.rearm_expired(expired, Tick::new(LATER)));
+            });
+            assert_eq!(driven, Ok(1), "timers fired by tick 10");
+            assert_eq!(armed, Some(Ok(key)), "nobody cancels");
+            let read = reader.join().unwrap();
+            assert!(
+                matches!(read, None | Some(10 | LATER)),
+                "{read:?} was read, which nobody set"
+            );
+            bed.assert_fired(&[(LATER, 0)]);
+            bed.assert_all_free();
+        },
+    );
 }
 
 /// A callback panics, having armed its timer again or not, while another thread cancels.
@@ -182,8 +197,8 @@ fn a_callback_that_panics_leaves_a_wheel_in_order() {
     for again in [false, true] {
         model(
             "a_callback_that_panics",
-            Bound::Preemptions(3),
-            1,
+            Bound::Preemptions(4),
+            620,
             move || {
                 let (bed, key) = bed();
                 let mut canceller = None;

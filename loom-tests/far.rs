@@ -1,154 +1,177 @@
-//! Deadlines so far from the first that a second entry keeps them.
+//! Deadlines too far from the first for the word, which then refers to another entry.
 //!
 //! Properties:
-//! * such a deadline is exact, whoever asks while others move the timer;
-//! * it is not mixed up with the deadline that the second entry kept before or keeps next;
-//! * a re-arm to such a deadline and a firing exclude each other as any other two;
-//! * the second entry is free again once the timer has gone or come near.
+//! * a deadline that is read is one that the timer had, although the entry which kept it may
+//!   have passed to another timer in the midst;
+//! * so is one by which the driver files or fires;
+//! * of a far re-arm and a fire, a cancel or another re-arm each finds either all of the other or
+//!   nothing;
+//! * no entry is lost, whoever loses such a race: when nothing is armed all are free.
 
-use loom::sync::Arc;
-use loom::thread;
-use tickwheel::Tick;
+use tickwheel::{Tick, TimerKey};
 
+use crate::bed::Bed;
 use crate::harness::{Bound, model};
-use crate::rig::{Log, arm, rearm, wheel};
 
-/// The ways to break the wheel that the models of this file have to notice.
+/// The faults that these models have to notice.
 pub(crate) const MUTANTS: &[(&str, &str)] = &[
+    ("FarUnchecked", "far::a_deadline_read_was_the_timers"),
+    ("FarRelaxed", "far::a_deadline_read_was_the_timers"),
+    ("FarUnchecked", "far::a_timer_is_filed_by_its_own_deadline"),
+    ("FarUnversioned", "far::a_timer_fires_by_its_own_deadline"),
     (
-        "FarUnchecked",
-        "far::a_deadline_is_never_that_of_another_timer",
+        "FireBlind",
+        "far::a_far_rearm_wins_or_loses_against_the_fire",
     ),
+    ("FarLeaked", "far::two_far_rearms_lose_no_entry"),
     (
-        "FarUnversioned",
-        "far::a_deadline_comes_back_in_the_same_entry",
+        "CancelBlind",
+        "far::a_cancel_finds_the_entry_that_keeps_the_deadline",
     ),
 ];
 
-/// Beyond what the word of an entry armed for a near deadline can hold.
-const FAR: u64 = 1 << 50;
+/// Farther than any near deadline can be from one around the beginning, and from each other.
+const FAR: [u64; 4] = [1 << 40, 2 << 40, 3 << 40, 4 << 40];
 
-/// One timer goes from one far deadline to another, while a third thread's timer goes far: whoever
-/// asks for the deadline of the first hears one that it had.
+/// A wheel with a timer for tick 10, with value 0, that the driver knows of.
+fn bed() -> (Bed, TimerKey) {
+    let bed = Bed::new();
+    let key = bed.wheel.arm(Tick::new(10), 0);
+    bed.file();
+    (bed, key)
+}
+
+/// Moves a timer. Says whether there was one to move.
+fn rearm(bed: &Bed, key: TimerKey, deadline: u64) -> bool {
+    bed.wheel.rearm(key, Tick::new(deadline)).is_ok()
+}
+
+/// A timer is moved far away while the driver comes for it.
+///
+/// Killed by: `FireBlind`.
+#[test]
+fn a_far_rearm_wins_or_loses_against_the_fire() {
+    model("a_far_rearm", Bound::Preemptions(3), 15_000, || {
+        let (bed, key) = bed();
+        let mover = bed.spawn(move |bed| rearm(&bed, key, FAR[0]));
+        let fired = bed.advance(10);
+        let moved = mover.join().unwrap();
+        assert_eq!(fired, Ok(usize::from(!moved)), "moved: {moved}");
+        bed.assert_fired(&[(if moved { FAR[0] } else { 10 }, 0)]);
+        bed.assert_all_free();
+    });
+}
+
+/// A far deadline is read while its timer is moved and another timer gets the entry that kept
+/// it.
+///
+/// Killed by: `FarUnchecked`, `FarRelaxed`.
+#[test]
+fn a_deadline_read_was_the_timers() {
+    model("a_deadline_read", Bound::Preemptions(4), 4_800, || {
+        let (bed, key) = bed();
+        let other = bed.wheel.arm(Tick::new(10), 1);
+        assert!(rearm(&bed, key, FAR[0]), "it is armed");
+        let mover = bed.spawn(move |bed| {
+            assert!(rearm(&bed, key, FAR[1]), "it is armed");
+            assert!(rearm(&bed, other, FAR[2]), "it is armed");
+        });
+        let read = bed.wheel.deadline(key).map(Tick::get);
+        mover.join().unwrap();
+        assert!(
+            read == Some(FAR[0]) || read == Some(FAR[1]),
+            "{read:?} was read, which was never this timer's"
+        );
+        bed.assert_fired(&[(FAR[1], 0), (FAR[2], 1)]);
+        bed.assert_all_free();
+    });
+}
+
+/// The driver meets a timer that was moved, to find out where it is due now, while the same
+/// goes on.
 ///
 /// Killed by: `FarUnchecked`.
 #[test]
-fn a_deadline_is_never_that_of_another_timer() {
-    let name = "a_deadline_is_never_that_of_another_timer";
-    model(name, Bound::Preemptions(2), 10, || {
-        let wheel = wheel(1);
-        let (key, other) = (arm(&wheel, 1, 6), arm(&wheel, 1, 7));
-        assert!(rearm(&wheel, key, FAR));
-        let theirs = Arc::clone(&wheel);
-        let mover = thread::spawn(move || {
-            assert!(rearm(&theirs, key, 2)); // the second entry is free
-            assert!(rearm(&theirs, other, FAR + 7)); // and used again
+fn a_timer_is_filed_by_its_own_deadline() {
+    model("a_timer_is_filed", Bound::Preemptions(2), 1_300, || {
+        let (bed, key) = bed();
+        let other = bed.wheel.arm(Tick::NEVER, 1);
+        assert!(rearm(&bed, key, FAR[0]), "it is armed");
+        let mover = bed.spawn(move |bed| {
+            assert!(rearm(&bed, key, FAR[1]), "it is armed");
+            assert!(rearm(&bed, other, FAR[3]), "it is suspended");
         });
-        let deadline = wheel.deadline(key).map(Tick::get);
-        assert!(deadline == Some(FAR) || deadline == Some(2), "{deadline:?}");
+        assert_eq!(bed.advance(10), Ok(0), "timers fired by tick 10");
         mover.join().unwrap();
-        let mut log = Log::default();
-        log.advance(&wheel, 2);
-        assert_eq!((log.times(6), log.times(7)), (1, 0), "{log:?}");
-        log.finish(&wheel, FAR + 7);
-        assert_eq!(log.of(7).map(|fired| fired.tick), Some(FAR + 7), "{log:?}");
+        bed.assert_fired(&[(FAR[1], 0), (FAR[3], 1)]);
+        bed.assert_all_free();
     });
 }
 
-/// Later and later again, so that the second entry of the first deadline keeps the third: an
-/// exchange that was judged by the first does not succeed on the third.
+/// The driver comes for a far timer, which is moved twice: the second time to the entry that
+/// kept the first deadline.
 ///
 /// Killed by: `FarUnversioned`.
 #[test]
-fn a_deadline_comes_back_in_the_same_entry() {
-    let name = "a_deadline_comes_back_in_the_same_entry";
-    model(name, Bound::Preemptions(2), 10, || {
-        let wheel = wheel(1);
-        let key = arm(&wheel, 1, 6);
-        assert!(rearm(&wheel, key, FAR));
-        let mut log = Log::default();
-        log.advance(&wheel, 1);
-        let theirs = Arc::clone(&wheel);
-        let mover = thread::spawn(move || {
-            // Each is honoured, or too late because the timer has fired for the one before.
-            rearm(&theirs, key, FAR + 8) && rearm(&theirs, key, FAR + 9)
-        });
-        log.advance(&wheel, FAR);
+fn a_timer_fires_by_its_own_deadline() {
+    model("a_timer_fires", Bound::Preemptions(2), 8_700, || {
+        let (bed, key) = bed();
+        assert!(rearm(&bed, key, FAR[0]), "it is armed");
+        let mover = bed.spawn(move |bed| [FAR[1], FAR[2]].map(|far| rearm(&bed, key, far)));
+        let fired = bed.advance(FAR[0]);
         let moved = mover.join().unwrap();
-        assert!(
-            log.times(6) == 0 || !moved,
-            "fired for a deadline that it had no more: {log:?}"
-        );
-        log.advance(&wheel, FAR + 9);
-        assert_eq!(log.times(6), 1, "moved {moved}, {log:?}");
-        log.finish(&wheel, FAR + 9);
+        let due = match moved {
+            [true, true] => FAR[2],
+            [false, false] => FAR[0],
+            [true, false] | [false, true] => panic!("{moved:?}, and {fired:?} fired"),
+        };
+        assert_eq!(fired, Ok(usize::from(!moved[0])), "moved: {moved:?}");
+        bed.assert_fired(&[(due, 0)]);
+        bed.assert_all_free();
     });
 }
 
-/// To a far deadline, while it is due.
+/// Two threads move a timer, each far away; so both have an entry for it, and one of them
+/// perhaps in vain.
+///
+/// Killed by: `FarLeaked`.
 #[test]
-fn far_against_fire() {
-    model("far_against_fire", Bound::Preemptions(3), 10, || {
-        let wheel = wheel(1);
-        let key = arm(&wheel, 1, 6);
-        let mut log = Log::default();
-        log.advance(&wheel, 0);
-        let theirs = Arc::clone(&wheel);
-        let mover = thread::spawn(move || rearm(&theirs, key, FAR));
-        log.advance(&wheel, 1);
-        let moved = mover.join().unwrap();
-        assert_eq!(log.times(6), usize::from(!moved), "moved {moved}, {log:?}");
-        log.finish(&wheel, FAR);
-        let deadline = log.of(6).map(|fired| fired.deadline);
-        assert_eq!(deadline, Some(if moved { FAR } else { 1 }), "{log:?}");
-        // One entry and the second one, and no more for the next pair.
-        let key = arm(&wheel, FAR, 7);
-        assert!(rearm(&wheel, key, 3 * FAR));
-        assert!(wheel.cancel(key).is_cancelled());
-        assert_eq!(wheel.entries(), 2);
+fn two_far_rearms_lose_no_entry() {
+    model("two_far_rearms", Bound::Preemptions(3), 5_200, || {
+        let (bed, key) = bed();
+        let mover = bed.spawn(move |bed| rearm(&bed, key, FAR[0]));
+        assert!(rearm(&bed, key, FAR[1]), "it is armed");
+        assert!(mover.join().unwrap(), "it is armed");
+        let last = bed.wheel.deadline(key).map_or(0, Tick::get);
+        assert!(FAR[..2].contains(&last), "{last} was set by nobody");
+        bed.assert_fired(&[(last, 0)]);
+        bed.assert_all_free();
     });
 }
 
-/// Two threads move one timer far away: it has one of the two deadlines, and both second entries
-/// but one are free.
+/// A far timer is cancelled while it is moved. Then another timer is moved far away, and gets
+/// an entry that was the first one's.
+///
+/// Killed by: `CancelBlind`.
 #[test]
-fn twice_far_at_once() {
-    model("twice_far_at_once", Bound::Preemptions(2), 100, || {
-        let wheel = wheel(1);
-        let key = arm(&wheel, 1, 6);
-        let theirs = Arc::clone(&wheel);
-        let mover = thread::spawn(move || assert!(rearm(&theirs, key, FAR + 1)));
-        assert!(rearm(&wheel, key, FAR + 2));
-        mover.join().unwrap();
-        let deadline = wheel.deadline(key).map(Tick::get);
-        assert!(
-            deadline == Some(FAR + 1) || deadline == Some(FAR + 2),
-            "{deadline:?}"
-        );
-        let mut log = Log::default();
-        log.finish(&wheel, FAR + 2);
-        assert_eq!(log.of(6).map(|fired| fired.deadline), deadline, "{log:?}");
-        for value in 0..wheel.entries() as u32 {
-            arm(&wheel, FAR + 3, value);
-        }
-        assert!(wheel.entries() <= 4, "{} entries", wheel.entries());
-    });
-}
-
-/// To a far deadline against a cancel: the value is had by one, and nothing is lost.
-#[test]
-fn far_against_cancel() {
-    model("far_against_cancel", Bound::Preemptions(3), 10, || {
-        let wheel = wheel(1);
-        let key = arm(&wheel, 1, 6);
-        let theirs = Arc::clone(&wheel);
-        let mover = thread::spawn(move || rearm(&theirs, key, FAR));
-        assert_eq!(wheel.cancel(key).value(), Some(6));
-        mover.join().unwrap();
-        for value in 0..2 {
-            arm(&wheel, 1, value); // both entries are free
-        }
-        assert_eq!(wheel.entries(), 2);
-        Log::default().finish(&wheel, FAR);
-    });
+fn a_cancel_finds_the_entry_that_keeps_the_deadline() {
+    model(
+        "a_cancel_finds_the_entry",
+        Bound::Preemptions(2),
+        3_000,
+        || {
+            let (bed, key) = bed();
+            let other = bed.wheel.arm(Tick::new(10), 1);
+            assert!(rearm(&bed, key, FAR[0]), "it is armed");
+            let mover = bed.spawn(move |bed| rearm(&bed, key, FAR[1]));
+            let cancelled = bed.wheel.cancel(key).value();
+            assert!(rearm(&bed, other, FAR[2]), "it is armed");
+            let moved = mover.join().unwrap();
+            assert_eq!(cancelled, Some(0), "moved: {moved}");
+            let read = bed.wheel.deadline(other).map(Tick::get);
+            assert_eq!(read, Some(FAR[2]), "of the other timer");
+            bed.assert_fired(&[(FAR[2], 1)]);
+            bed.assert_all_free();
+        },
+    );
 }

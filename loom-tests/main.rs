@@ -11,6 +11,7 @@
 //! | `recycle`, `free` | entries that are used again |
 //! | `far` | deadlines that a second entry keeps |
 //! | `callback`, `wait` | while a callback runs |
+//! | `bulk` | clearing, draining, dropping |
 //! | `sleep`, `role` | a driver that sleeps; several that drive in turn |
 //! | `rig`, `bed` | what models share |
 //! | `harness` | runs a model, counts its executions, runs it again on broken wheels |
@@ -25,6 +26,7 @@
 
 mod arm;
 mod bed;
+mod bulk;
 mod callback;
 mod cancel;
 mod far;
@@ -44,6 +46,7 @@ use tickwheel::Mutant;
 /// The ways to break the wheel, each with a model that has to notice.
 const MUTANTS: &[&[(&str, &str)]] = &[
     arm::MUTANTS,
+    bulk::MUTANTS,
     callback::MUTANTS,
     cancel::MUTANTS,
     far::MUTANTS,

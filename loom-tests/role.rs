@@ -48,7 +48,7 @@ fn bed(timers: &[u32]) -> Bed {
 /// Killed by: `RoleUnasked`, `RoleRelaxed`.
 #[test]
 fn each_timer_fires_once_whoever_drives() {
-    model("each_timer_fires_once", Bound::Preemptions(3), 1, || {
+    model("each_timer_fires_once", Bound::None, 50, || {
         let bed = bed(&[5, 10]);
         let other = bed.spawn(|bed| bed.advance(10));
         let own = bed.advance(10);
@@ -65,17 +65,22 @@ fn each_timer_fires_once_whoever_drives() {
 /// Killed by: `RoleUnasked`, `RoleRelaxed`.
 #[test]
 fn each_timer_fires_once_whoever_of_three_drives() {
-    model("whoever_of_three_drives", Bound::Preemptions(3), 1, || {
-        let bed = bed(&[5, 10]);
-        let others = [5, 10].map(|now| bed.spawn(move |bed| bed.advance(now)));
-        let own = bed.advance(20);
-        let others = others.map(|other| other.join().unwrap());
-        let all = [own, others[0], others[1]];
-        let counted: usize = all.iter().flatten().sum();
-        assert_eq!(counted, bed.fired().len(), "timers fired, say {all:?}");
-        assert!(counted > 0, "{all:?}, and something was due for each");
-        bed.assert_fired(&[(5, 5), (10, 10)]);
-    });
+    model(
+        "whoever_of_three_drives",
+        Bound::Preemptions(3),
+        930,
+        || {
+            let bed = bed(&[5, 10]);
+            let others = [5, 10].map(|now| bed.spawn(move |bed| bed.advance(now)));
+            let own = bed.advance(20);
+            let others = others.map(|other| other.join().unwrap());
+            let all = [own, others[0], others[1]];
+            let counted: usize = all.iter().flatten().sum();
+            assert_eq!(counted, bed.fired().len(), "timers fired, say {all:?}");
+            assert!(counted > 0, "{all:?}, and something was due for each");
+            bed.assert_fired(&[(5, 5), (10, 10)]);
+        },
+    );
 }
 
 /// A thread arms, then advances; another advances too.
@@ -83,31 +88,26 @@ fn each_timer_fires_once_whoever_of_three_drives() {
 /// Killed by: `RoleUnasked`, `RoleRelaxed`.
 #[test]
 fn an_advance_that_was_not_busy_leaves_nothing_behind() {
-    model(
-        "an_advance_that_was_not_busy",
-        Bound::Preemptions(3),
-        1,
-        || {
-            let bed = Bed::new();
-            let key = bed.wheel.arm(Tick::NEVER, 5);
-            let other = bed.spawn(move |bed| {
-                assert_eq!(
-                    bed.wheel.rearm(key, Tick::new(5)),
-                    Ok(()),
-                    "it is suspended"
-                );
-                let advanced = bed.advance(10);
-                (advanced, bed.fired())
-            });
-            let own = bed.advance(4);
-            let (advanced, fired) = other.join().unwrap();
-            assert!(
-                advanced.is_err() || fired == [(5, 5)],
-                "{advanced:?} timers fired, {fired:?} in all; the other's was {own:?}"
+    model("an_advance_that_was_not_busy", Bound::None, 9_600, || {
+        let bed = Bed::new();
+        let key = bed.wheel.arm(Tick::NEVER, 5);
+        let other = bed.spawn(move |bed| {
+            assert_eq!(
+                bed.wheel.rearm(key, Tick::new(5)),
+                Ok(()),
+                "it is suspended"
             );
-            bed.assert_fired(&[(5, 5)]);
-        },
-    );
+            let advanced = bed.advance(10);
+            (advanced, bed.fired())
+        });
+        let own = bed.advance(4);
+        let (advanced, fired) = other.join().unwrap();
+        assert!(
+            advanced.is_err() || fired == [(5, 5)],
+            "{advanced:?} timers fired, {fired:?} in all; the other's was {own:?}"
+        );
+        bed.assert_fired(&[(5, 5)]);
+    });
 }
 
 /// Two threads advance with a budget of one visit each, so that neither gets far.
@@ -115,7 +115,7 @@ fn an_advance_that_was_not_busy_leaves_nothing_behind() {
 /// Killed by: `RoleUnasked`, `RoleRelaxed`.
 #[test]
 fn a_turn_that_one_began_another_ends() {
-    model("a_turn_that_one_began", Bound::Preemptions(3), 1, || {
+    model("a_turn_that_one_began", Bound::None, 50, || {
         let bed = bed(&[5, 6]);
         let other = bed.spawn(|bed| bed.advance_by_one(10));
         let own = bed.advance_by_one(10);
@@ -137,7 +137,7 @@ fn a_turn_that_one_began_another_ends() {
 /// Killed by: `RoleUnasked`, `RoleRelaxed`.
 #[test]
 fn nobody_looks_ahead_beside_the_driver() {
-    model("nobody_looks_ahead", Bound::Preemptions(3), 1, || {
+    model("nobody_looks_ahead", Bound::None, 7_900, || {
         let bed = bed(&[5, 20]);
         let driver = bed.spawn(|bed| bed.advance(10));
         let next = bed.wheel.next_deadline();
@@ -159,7 +159,7 @@ fn nobody_looks_ahead_beside_the_driver() {
 /// Killed by: `RoleUnasked`, `RoleRelaxed`.
 #[test]
 fn nobody_announces_a_sleep_beside_the_driver() {
-    model("nobody_announces_a_sleep", Bound::Preemptions(3), 1, || {
+    model("nobody_announces_a_sleep", Bound::None, 50, || {
         let bed = bed(&[5, 20]);
         let driver = bed.spawn(|bed| bed.advance(10));
         let park = bed.wheel.prepare_park();
@@ -183,7 +183,7 @@ fn nobody_announces_a_sleep_beside_the_driver() {
 /// Killed by: `RoleRelaxed`.
 #[test]
 fn a_walker_sees_what_the_driver_did() {
-    model("a_walker_sees", Bound::Preemptions(3), 1, || {
+    model("a_walker_sees", Bound::None, 18, || {
         let bed = bed(&[5, 20]);
         let returned = Arc::new(AtomicBool::new(false));
         let tells = Arc::clone(&returned);
@@ -208,8 +208,8 @@ fn a_walker_sees_what_the_driver_did() {
 fn what_is_behind_the_cursor_has_fired() {
     model(
         "what_is_behind_the_cursor",
-        Bound::Preemptions(3),
-        1,
+        Bound::Preemptions(4),
+        6_200,
         || {
             let bed = Bed::new();
             let key = bed.arm(5);

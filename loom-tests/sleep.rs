@@ -128,7 +128,7 @@ fn arm(wheel: &Wheel, due: u32) -> TimerKey {
 /// Killed by: `AnnounceByLoad`, `AnnounceLate`.
 #[test]
 fn an_arm_is_in_the_answer_or_wakes() {
-    model("an_arm_is_in_the_answer", Bound::Preemptions(3), 1, || {
+    model("an_arm_is_in_the_answer", Bound::None, 2_900, || {
         let bed = Bed::new();
         let armer = bed.spawn(|wheel| {
             arm(wheel, 10);
@@ -147,8 +147,8 @@ fn an_arm_is_in_the_answer_or_wakes() {
 fn an_earlier_rearm_is_in_the_answer_or_wakes() {
     model(
         "an_earlier_rearm_is_in_the_answer",
-        Bound::Preemptions(3),
-        1,
+        Bound::None,
+        2_900,
         || {
             let bed = Bed::new();
             let key = bed.wheel.arm(Tick::new(100), 10);
@@ -230,7 +230,12 @@ fn a_mark_by_another_hides_no_arm() {
         ("a_mark_in_the_group", Meet::Group, true),
         ("a_mark_under_a_marked_root", Meet::Block, false),
     ] {
-        model(name, Bound::Preemptions(2), 1, mark_by_another(meet, filed));
+        model(
+            name,
+            Bound::Preemptions(2),
+            7_000,
+            mark_by_another(meet, filed),
+        );
     }
 }
 
@@ -239,7 +244,7 @@ fn a_mark_by_another_hides_no_arm() {
 /// Killed by: `LazyIgnoresDeadline`, `AnnounceByLoad`.
 #[test]
 fn an_arm_before_what_its_entry_is_filed_for_wakes() {
-    model("an_arm_before_its_filing", Bound::Preemptions(3), 1, || {
+    model("an_arm_before_its_filing", Bound::None, 2_900, || {
         let bed = Bed::new();
         let key = arm(&bed.wheel, 100);
         bed.file();
@@ -262,8 +267,8 @@ fn an_arm_before_what_its_entry_is_filed_for_wakes() {
 fn an_arm_into_a_filed_entry_is_met() {
     model(
         "an_arm_into_a_filed_entry",
-        Bound::Preemptions(3),
-        1,
+        Bound::Preemptions(4),
+        8_500,
         || {
             let bed = Bed::new();
             let key = arm(&bed.wheel, 10);
@@ -289,23 +294,28 @@ fn an_arm_into_a_filed_entry_is_met() {
 /// Killed by: `WakeAlways`.
 #[test]
 fn a_later_arm_wakes_nobody() {
-    model("a_later_arm_wakes_nobody", Bound::Preemptions(3), 1, || {
-        let bed = Bed::new();
-        arm(&bed.wheel, 10);
-        let key = arm(&bed.wheel, 100);
-        bed.file();
-        assert_eq!(bed.wheel.cancel(key).value(), Some(100));
-        let armer = bed.spawn(|wheel| {
-            arm(wheel, 200);
-        });
-        let fired = bed.wheel.advance(Tick::new(10), |_, _| ());
-        assert_eq!(fired, Ok(1), "timers fired by tick 10");
-        let park = bed.park();
-        armer.join().unwrap();
-        assert_eq!(bed.wakes(), 0, "wakes of a driver that was told {park:?}");
-        bed.assert_in_time(park, 200);
-        bed.assert_fires(&[200]);
-    });
+    model(
+        "a_later_arm_wakes_nobody",
+        Bound::Preemptions(4),
+        5_700,
+        || {
+            let bed = Bed::new();
+            arm(&bed.wheel, 10);
+            let key = arm(&bed.wheel, 100);
+            bed.file();
+            assert_eq!(bed.wheel.cancel(key).value(), Some(100));
+            let armer = bed.spawn(|wheel| {
+                arm(wheel, 200);
+            });
+            let fired = bed.wheel.advance(Tick::new(10), |_, _| ());
+            assert_eq!(fired, Ok(1), "timers fired by tick 10");
+            let park = bed.park();
+            armer.join().unwrap();
+            assert_eq!(bed.wakes(), 0, "wakes of a driver that was told {park:?}");
+            bed.assert_in_time(park, 200);
+            bed.assert_fires(&[200]);
+        },
+    );
 }
 
 /// A driver does as `prepare_park` says, and sleeps until the hook or its tick wakes it. It is
@@ -316,8 +326,8 @@ fn a_later_arm_wakes_nobody() {
 fn a_sleeping_driver_is_woken() {
     model(
         "a_sleeping_driver_is_woken",
-        Bound::Preemptions(3),
-        1,
+        Bound::Preemptions(4),
+        2_500,
         || {
             let permit = Arc::new((Mutex::new(false), Condvar::new()));
             let hook = Arc::clone(&permit);

@@ -39,6 +39,11 @@ pub(crate) const MUTANTS: &[(&str, &str)] = &[
         "GenerationUnchecked",
         "wait::nobody_waits_for_the_next_timer",
     ),
+    ("GenerationRelaxed", "wait::nobody_waits_for_the_next_timer"),
+    (
+        "GenerationRelaxed",
+        "wait::who_comes_late_sees_that_the_callback_returned",
+    ),
     (
         "WaitsForItself",
         "wait::a_callback_does_not_wait_for_itself",
@@ -91,7 +96,7 @@ impl Scene {
 /// Killed by: `ReturnUntold`, `TellUnlocked`.
 #[test]
 fn who_waits_sees_the_callback_return() {
-    model("who_waits", Bound::Preemptions(3), 1, || {
+    model("who_waits", Bound::None, 6_400, || {
         let scene = Scene::new();
         let mut waiter = None;
         let driven = scene.bed.wheel.advance(Tick::new(10), |_, _| {
@@ -108,10 +113,10 @@ fn who_waits_sees_the_callback_return() {
 
 /// One waits, and comes so late that the entry has got the next timer.
 ///
-/// Killed by: `ReturnUntold`.
+/// Killed by: `GenerationRelaxed`, `ReturnUntold`.
 #[test]
 fn who_comes_late_sees_that_the_callback_returned() {
-    model("who_comes_late", Bound::Preemptions(3), 1, || {
+    model("who_comes_late", Bound::Preemptions(3), 2_900, || {
         let scene = Scene::new();
         let mut waiter = None;
         let driven = scene.bed.wheel.advance(Tick::new(10), |_, _| {
@@ -132,7 +137,7 @@ fn who_comes_late_sees_that_the_callback_returned() {
 /// Killed by: `ReturnUntold`, `TellUnlocked`.
 #[test]
 fn who_waits_sees_the_callback_panic() {
-    model("who_waits_for_a_panic", Bound::Preemptions(3), 1, || {
+    model("who_waits_for_a_panic", Bound::None, 6_400, || {
         let scene = Scene::new();
         let mut waiter = None;
         let driven = catch_unwind(AssertUnwindSafe(|| {
@@ -155,7 +160,7 @@ fn who_waits_sees_the_callback_panic() {
 /// Killed by: `ReturnToldOnce`, `ReturnUntold`.
 #[test]
 fn two_who_wait_see_the_callback_return() {
-    model("two_who_wait", Bound::Preemptions(2), 1, || {
+    model("two_who_wait", Bound::Preemptions(2), 4_400, || {
         let scene = Scene::new();
         let mut waiters = Vec::new();
         let driven = scene.bed.wheel.advance(Tick::new(10), |_, _| {
@@ -177,7 +182,7 @@ fn two_who_wait_see_the_callback_return() {
 /// Killed by: `CancelledUnwaited`.
 #[test]
 fn who_gets_the_value_waits_too() {
-    model("who_gets_the_value", Bound::Preemptions(3), 1, || {
+    model("who_gets_the_value", Bound::Preemptions(3), 8_400, || {
         let scene = Scene::new();
         let (mut waiter, mut armed) = (None, None);
         let driven = scene.bed.wheel.advance(Tick::new(10), |turn, expired| {
@@ -235,7 +240,7 @@ fn one_waits_and_one_does_not(again: bool) {
 #[test]
 fn who_does_not_wait_hides_nobody() {
     let bound = Bound::Preemptions(2);
-    model("who_does_not_wait", bound, 1, || {
+    model("who_does_not_wait", bound, 3_600, || {
         one_waits_and_one_does_not(false);
     });
 }
@@ -246,7 +251,7 @@ fn who_does_not_wait_hides_nobody() {
 #[test]
 fn who_waits_lets_the_other_take_the_value() {
     let bound = Bound::Preemptions(2);
-    model("who_waits_lets_the_other", bound, 1, || {
+    model("who_waits_lets_the_other", bound, 19_000, || {
         one_waits_and_one_does_not(true);
     });
 }
@@ -254,13 +259,13 @@ fn who_waits_lets_the_other_take_the_value() {
 /// Who has cancelled a timer and waits for its callback is held up while that returns and the
 /// entry gets the next timer, whose callback waits for this thread in turn.
 ///
-/// Killed by: `GenerationUnchecked`.
+/// Killed by: `GenerationUnchecked`, `GenerationRelaxed`.
 #[test]
 fn nobody_waits_for_the_next_timer() {
     model(
         "nobody_waits_for_the_next",
-        Bound::Preemptions(3),
-        1,
+        Bound::Preemptions(2),
+        6_800,
         || {
             let scene = Scene::new();
             let mut waiter = None;
@@ -289,21 +294,26 @@ fn nobody_waits_for_the_next_timer() {
 /// Killed by: `WaitsForItself`, `ReturnUntold`.
 #[test]
 fn a_callback_does_not_wait_for_itself() {
-    model("a_callback_does_not_wait", Bound::Preemptions(3), 1, || {
-        let scene = Scene::new();
-        let mut waiter = None;
-        let driven = scene.bed.wheel.advance(Tick::new(10), |turn, expired| {
-            waiter = Some(scene.spawn_waiter());
-            let own = turn.wheel().cancel_wait(expired.key);
-            assert_eq!(own, Cancel::Running, "from the callback itself");
-            let armed = turn.rearm_expired(expired, Tick::new(20));
-            assert!(armed.is_err(), "cancelled, and armed again: {armed:?}");
-            scene.returning.store(true, Relaxed);
-        });
-        assert_eq!(driven, Ok(1), "timers fired by tick 10");
-        let waited = waiter.map(|waiter| waiter.join().unwrap());
-        assert_eq!(waited, Some((Cancel::Stale, true)));
-        scene.bed.assert_fired(&[]);
-        scene.bed.assert_all_free();
-    });
+    model(
+        "a_callback_does_not_wait",
+        Bound::Preemptions(3),
+        3_400,
+        || {
+            let scene = Scene::new();
+            let mut waiter = None;
+            let driven = scene.bed.wheel.advance(Tick::new(10), |turn, expired| {
+                waiter = Some(scene.spawn_waiter());
+                let own = turn.wheel().cancel_wait(expired.key);
+                assert_eq!(own, Cancel::Running, "from the callback itself");
+                let armed = turn.rearm_expired(expired, Tick::new(20));
+                assert!(armed.is_err(), "cancelled, and armed again: {armed:?}");
+                scene.returning.store(true, Relaxed);
+            });
+            assert_eq!(driven, Ok(1), "timers fired by tick 10");
+            let waited = waiter.map(|waiter| waiter.join().unwrap());
+            assert_eq!(waited, Some((Cancel::Stale, true)));
+            scene.bed.assert_fired(&[]);
+            scene.bed.assert_all_free();
+        },
+    );
 }

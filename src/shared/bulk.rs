@@ -5,6 +5,7 @@ use core::iter::FusedIterator;
 use core::num::NonZeroU32;
 
 use super::SharedWheel;
+use super::mutant::mutant;
 use super::source::Common;
 use super::word::State;
 use crate::{Tick, TimerKey};
@@ -88,7 +89,9 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
 impl<T, const BITS: u32> Drop for SharedWheel<T, BITS> {
     /// Drops every value still armed, here and now.
     fn drop(&mut self) {
-        self.clear();
+        if !mutant!(DropLeaks) {
+            self.clear();
+        }
     }
 }
 

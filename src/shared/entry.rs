@@ -129,7 +129,10 @@ impl<T> Entry<T> {
     #[inline]
     pub(super) fn set_generation(&self, generation: NonZeroU32) {
         // ORDERING: Release pairs with the fence in `cancel_key`.
-        self.generation.store(generation.get(), Ordering::Release);
+        self.generation.store(
+            generation.get(),
+            ordering!(Release unless GenerationRelaxed),
+        );
     }
 
     /// Whether the entry has had as many timers as there are generations.
@@ -189,7 +192,8 @@ impl<T> Entry<T> {
     pub(super) fn keep_far(&self, deadline: u64) {
         // ORDERING: Release pairs with the Acquire in `deadline`: whoever reads this finds that
         // the timer which referred to this entry before does so no longer.
-        self.far.store(deadline, Ordering::Release);
+        self.far
+            .store(deadline, ordering!(Release unless FarRelaxed));
     }
 
     /// The deadline that `word` wrote down, if it is still the word: else what that has become.

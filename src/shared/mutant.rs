@@ -115,6 +115,8 @@ mod switch {
         FreeBeforeTake,
         /// Keys are taken to be right.
         GenerationUnchecked,
+        /// The generation is set with `Relaxed`.
+        GenerationRelaxed,
         /// The role is given up with `Relaxed`.
         RoleRelaxed,
         /// The role is taken without asking.
@@ -147,6 +149,12 @@ mod switch {
         BaseRelaxed,
         /// A far deadline keeps the version.
         FarUnversioned,
+        /// A far deadline is kept with `Relaxed`.
+        FarRelaxed,
+        /// Who loses the race for a far re-arm loses an entry too.
+        FarLeaked,
+        /// The wheel is dropped without its values.
+        DropLeaks,
         /// An arm is counted after it can be cancelled.
         CountLate,
         /// A cancel is counted with `Relaxed`.

@@ -115,6 +115,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         let moved = Self::move_to(entry, word, place, deadline, later);
         match (moved, place) {
             (Ok(_), _) => self.forget_far(source, word),
+            (Err(_), Place::Far(_)) if mutant!(FarLeaked) => {}
             (Err(_), Place::Far(companion)) => source.push(companion, &self.arena, &self.shards),
             (Err(_), Place::Near(_)) => {}
         }
