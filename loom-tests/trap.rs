@@ -19,9 +19,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use loom::thread;
-use tickwheel::modelled::{
-    AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
-};
+use tickwheel::modelled::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence};
 
 use crate::harness::{Bound, Fate, LIMIT, explore, fate, kill_all, model, mutant};
 
@@ -82,13 +80,11 @@ fn stock_loom_accepts_a_false_claim_after_one_execution() {
 
 #[test]
 fn the_claim_is_refuted_whichever_way_the_thread_writes() {
-    let writes: [fn(&AtomicU32, u32); 7] = [
+    let writes: [fn(&AtomicU32, u32); 5] = [
         |x, seen| x.store(seen + 1, SeqCst),
         |x, seen| assert_eq!(x.swap(seen + 1, SeqCst), seen),
         |x, seen| assert_eq!(x.compare_exchange(seen, 0, SeqCst, SeqCst), Ok(seen)),
         |x, seen| assert_eq!(x.fetch_add(1, SeqCst), seen),
-        |x, seen| assert_eq!(x.fetch_sub(1, SeqCst), seen),
-        |x, seen| assert_eq!(x.fetch_and(1, SeqCst), seen),
         |x, seen| assert_eq!(x.fetch_or(4, SeqCst), seen),
     ];
     for write in writes {
@@ -118,7 +114,6 @@ fn the_claim_is_refuted_for_every_type() {
     }
     refute_for!(AtomicBool, false, true);
     refute_for!(AtomicPtr, ptr::null_mut::<u8>(), ptr::dangling_mut::<u8>());
-    refute_for!(AtomicI64, -1_i64, 1);
     refute_for!(AtomicU64, 0_u64, 1);
     refute_for!(AtomicUsize, 0_usize, 1);
 }

@@ -9,17 +9,9 @@
 
 pub(crate) use core::sync::atomic::Ordering;
 
-#[cfg(all(not(loom), feature = "std"))]
-#[allow(
-    unused_imports,
-    reason = "the door offers the same on both sides, used or not"
-)]
+#[cfg(all(not(loom), feature = "std", target_has_atomic = "64"))]
 pub(crate) use self::actual::*;
-#[cfg(loom)]
-#[allow(
-    unused_imports,
-    reason = "the door offers the same on both sides, used or not"
-)]
+#[cfg(all(loom, feature = "std"))]
 pub(crate) use self::modelled::*;
 
 /// Atomics of `core` in every build: for statics, which loom's cannot be, and for clocks,
@@ -31,17 +23,12 @@ pub(crate) mod unmodelled {
 }
 
 /// What the machine has.
-#[cfg(all(not(loom), feature = "std"))]
-#[allow(
-    unused_imports,
-    dead_code,
-    reason = "the door offers the same on both sides, used or not"
-)]
+#[cfg(all(not(loom), feature = "std", target_has_atomic = "64"))]
 mod actual {
-    pub(crate) use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, fence};
-    #[cfg(target_has_atomic = "64")]
-    pub(crate) use core::sync::atomic::{AtomicI64, AtomicU64};
-    pub(crate) use std::sync::{Condvar, Mutex, MutexGuard};
+    pub(crate) use core::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence,
+    };
+    pub(crate) use std::sync::{Condvar, Mutex};
 
     /// `core`'s cell with the access of loom's, so that a model sees where each access ends.
     #[derive(Debug)]
@@ -51,12 +38,6 @@ mod actual {
         #[inline]
         pub(crate) const fn new(value: T) -> Self {
             Self(core::cell::UnsafeCell::new(value))
-        }
-
-        /// Gives `f` the place to read from.
-        #[inline]
-        pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
-            f(self.0.get())
         }
 
         /// Gives `f` the place to write to.
@@ -87,7 +68,7 @@ pub mod modelled {
 
     pub use loom::cell::UnsafeCell;
     #[cfg(feature = "std")]
-    pub use loom::sync::{Condvar, Mutex, MutexGuard};
+    pub use loom::sync::{Condvar, Mutex};
     pub use stock::fence;
 
     macro_rules! atomic {
@@ -160,12 +141,7 @@ pub mod modelled {
 
     atomic!(AtomicBool, bool, []);
     atomic!(AtomicPtr<T>, *mut T, []);
-    atomic!(AtomicI64, i64, [fetch_add, fetch_sub, fetch_and, fetch_or]);
-    atomic!(AtomicU32, u32, [fetch_add, fetch_sub, fetch_and, fetch_or]);
-    atomic!(AtomicU64, u64, [fetch_add, fetch_sub, fetch_and, fetch_or]);
-    atomic!(
-        AtomicUsize,
-        usize,
-        [fetch_add, fetch_sub, fetch_and, fetch_or]
-    );
+    atomic!(AtomicU32, u32, [fetch_add, fetch_or]);
+    atomic!(AtomicU64, u64, [fetch_add, fetch_or]);
+    atomic!(AtomicUsize, usize, [fetch_add]);
 }

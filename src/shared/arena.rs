@@ -15,7 +15,7 @@ use alloc::boxed::Box;
 
 use super::entry::Entry;
 use super::mutant::{mutant, ordering};
-use super::padded::Padded;
+use super::padded::{Line, Padded};
 use crate::prefetch::prefetch;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -39,10 +39,6 @@ pub(super) struct Group<T> {
     #[cfg(not(loom))]
     shift: usize,
 }
-
-/// Something with a cache line to itself.
-#[repr(align(64))]
-pub(super) struct Line<T>(pub(super) T);
 
 /// All entries.
 pub(super) struct Arena<T> {

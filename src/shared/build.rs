@@ -48,7 +48,7 @@ impl<T, const BITS: u32> SharedWheelBuilder<T, BITS> {
     /// Divides the free entries and the counts by so many, at least one and at most 1024.
     ///
     /// Threads of one shard write the same cache line at every arm and cancel that does not go
-    /// through a [`Local`](super::Local). Without this it is one per core; more costs 512 bytes each, and time
+    /// through a [`Local`](super::Local). Without this it is one per core; more costs 176 bytes each, and time
     /// when the wheel grows.
     pub fn shards(mut self, count: usize) -> Self {
         self.shards = Some(count);

@@ -185,8 +185,8 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     /// Announces that the driver goes to sleep, and says for how long it may.
     ///
     /// From then on whoever arms or re-arms a timer for an earlier tick than was announced calls
-    /// the hook given to [`wake`](super::SharedWheelBuilder::wake), until the next `advance`,
-    /// by whichever thread, takes the announcement back. A later deadline wakes nobody. A
+    /// the hook given to [`wake`](super::SharedWheelBuilder::wake), until the next `advance` or
+    /// `prepare_park`, by whichever thread, takes the announcement back. A later deadline wakes nobody. A
     /// wake-up cannot be lost: what is armed while this runs either is taken into account or
     /// calls the hook.
     ///
@@ -232,6 +232,11 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
             wheel: self,
             private,
         })
+    }
+
+    /// Gives a shard what a chain holds.
+    fn give_back(&self, shard: u32, chain: &mut Chain) {
+        self.shards.get(shard).free.push(chain.take(), &self.arena);
     }
 
     /// Whether this thread is running a callback of this wheel.
@@ -348,11 +353,7 @@ impl Returns {
         // Whoever arms finds some, as long as there are some.
         let wanted = wheel.limit < MAX_ENTRIES || wheel.shards.get(shard).free.is_empty();
         if chain.len() >= BATCH || wanted {
-            wheel
-                .shards
-                .get(shard)
-                .free
-                .push(chain.take(), &wheel.arena);
+            wheel.give_back(shard, chain);
         }
     }
 
@@ -361,11 +362,7 @@ impl Returns {
             return;
         }
         for (shard, chain) in self.chains.iter_mut().enumerate() {
-            wheel
-                .shards
-                .get(shard as u32)
-                .free
-                .push(chain.take(), &wheel.arena);
+            wheel.give_back(shard as u32, chain);
         }
     }
 }

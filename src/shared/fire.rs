@@ -179,10 +179,8 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         deadline: u64,
         returns: &mut Returns,
     ) -> Result<Firing, Word> {
-        let mut fired = word.with_state(State::Empty).running().not_filed();
-        if let Place::Far(_) = word.place() {
-            fired = fired.at(Place::Near(0));
-        }
+        let empty = word.with_state(State::Empty).without_far();
+        let fired = empty.running().not_filed();
         if mutant!(FireBlind) {
             fire_blind(entry, word, fired)?;
         } else {

@@ -118,15 +118,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
                 Err(now) => word = now,
             }
         }
-        let (state, around) = if deadline.is_never() {
-            (State::Held, self.now())
-        } else {
-            (State::Armed, deadline)
-        };
-        entry.set_base_around(around.get());
-        let Some(place) = entry.near(around.get()) else {
-            unreachable!("{around} is near itself");
-        };
+        let (state, place) = self.place_anew(entry, deadline);
         let due = entry.due(deadline.get());
         let armed = next_timer(word, state, place);
         if mutant!(MarkFirst) {
@@ -135,6 +127,21 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         entry.publish(armed, ordering!(Release unless ArmRelaxed));
         if state == State::Armed && !mutant!(MarkFirst) {
             self.bell.0.ring(index, due, &self.arena);
+        }
+    }
+
+    /// Sets the base for a deadline, of an entry that is not filed and whose base nobody else
+    /// counts from. Says in which state the entry is to be, and how to write the deadline down.
+    pub(super) fn place_anew(&self, entry: &Entry<T>, deadline: Tick) -> (State, Place) {
+        let (state, around) = if deadline.is_never() {
+            (State::Held, self.now())
+        } else {
+            (State::Armed, deadline)
+        };
+        entry.set_base_around(around.get());
+        match entry.near(around.get()) {
+            Some(place) => (state, place),
+            None => unreachable!("{around} is near itself"),
         }
     }
 
@@ -218,10 +225,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         let entry = self.arena.entry(index);
         let running = word.is_running();
         let state = if running { State::Taking } else { State::Empty };
-        let mut empty = word.with_state(state);
-        if let Place::Far(_) = word.place() {
-            empty = empty.at(Place::Near(0)).not_filed();
-        }
+        let empty = word.with_state(state).without_far();
         if mutant!(CancelBlind) {
             cancel_blind(entry, word, empty)?;
         } else {
@@ -299,9 +303,9 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     }
 }
 
-/// The word of the next timer in an empty entry.
+/// The word of an empty entry that is armed: the next timer in it, or the same once more.
 #[inline]
-fn next_timer(word: Word, state: State, place: Place) -> Word {
+pub(super) fn next_timer(word: Word, state: State, place: Place) -> Word {
     let armed = word.with_state(state).at(place);
     if mutant!(ArmUnversioned) {
         return armed;

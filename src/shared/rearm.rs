@@ -2,6 +2,7 @@
 
 use super::entry::Entry;
 use super::mutant::mutant;
+use super::ops::next_timer;
 use super::source::{Common, Source, companion};
 use super::word::{Place, State, Word};
 use super::{Revoked, SharedWheel};
@@ -151,14 +152,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
             tolerance,
             value,
         } = expired;
-        let (state, around) = if deadline.is_never() {
-            (State::Held, self.now())
-        } else {
-            (State::Armed, deadline)
-        };
-        // Not filed, and empty: nobody else counts from the base.
-        entry.set_base_around(around.get());
-        let place = entry.near(around.get()).unwrap_or_else(|| unreachable!());
+        let (state, place) = self.place_anew(entry, deadline);
         let due = entry.due(deadline.get());
         let source = Common::here(&self.shards);
         self.shards.get(source.shard()).count_armed(source.claim());
@@ -168,8 +162,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
             entry.value.put(value);
         }
         loop {
-            let armed = word.with_state(state).at(place).next_version();
-            match entry.transition(word, armed) {
+            match entry.transition(word, next_timer(word, state, place)) {
                 Ok(()) => break,
                 Err(now) => word = now,
             }

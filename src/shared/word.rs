@@ -43,11 +43,12 @@
 //! | `EMPTY` | the armer that popped the entry | `ARMED`, `HELD`; version + 1 | filed stays if it was given for an earlier tick. (s) a plain `Release` store if not filed: then nobody else writes |
 //! | `EMPTY` running | the callback's thread | `ARMED` or `HELD`, running; version + 1 | same key; fails if revoked |
 //! | `ARMED`, `HELD` | whoever has the key | the same with another deadline, `ARMED` or `HELD` | later keeps filed; earlier withdraws it, and marks the entry |
-//! | `ARMED`, `HELD` | whoever has the key | `EMPTY` | owns the value, then frees the entry |
+//! | `ARMED`, `HELD` | whoever has the key | `EMPTY`; not filed if the deadline was far | owns the value, then frees the entry |
+//! | `EMPTY`, filed | the armer that popped the entry | not filed | the filing is too late for it, or its base does not reach |
 //! | `ARMED`, `HELD`, running | whoever has the key | `TAKING`, running | owns the value; the entry is not its to free |
-//! | `TAKING`, running | that canceller | `REVOKED`, or `AWAITED`, running | the driver frees the entry |
+//! | `TAKING`, running | that canceller | `REVOKED`, running | the driver frees the entry |
 //! | `TAKING` | that canceller | `EMPTY` | the callback has returned meanwhile: the canceller frees the entry |
-//! | `EMPTY`, `REVOKED`, running | whoever has the key | `REVOKED` or `AWAITED`, running | the third answer |
+//! | `EMPTY`, `REVOKED`, running | whoever has the key | `REVOKED` or `AWAITED`, running | the third answer; who wants to wait lets `TAKING` become `REVOKED` first |
 //! | `ARMED` | the driver, at a mark | filed | only on the word by which it filed the entry |
 //! | `EMPTY`, `HELD`, filed | the driver, met it | not filed | it is on no slot any more |
 //! | `ARMED` | the driver, due | `EMPTY` running, not filed | owns the value: on the word whose deadline it judged |
@@ -79,11 +80,11 @@ pub(super) struct Word(u64);
 
 const PLACE_BITS: u32 = 34;
 const FAR: u64 = 1 << PLACE_BITS;
-const FILED: u64 = 1 << 35;
-const RUNNING: u64 = 1 << 36;
-const STATE_SHIFT: u32 = 37;
+const FILED: u64 = FAR << 1;
+const RUNNING: u64 = FILED << 1;
+const STATE_SHIFT: u32 = RUNNING.trailing_zeros() + 1;
 const STATE: u64 = 7 << STATE_SHIFT;
-const VERSION: u64 = 1 << 40;
+const VERSION: u64 = STATE + (1 << STATE_SHIFT);
 
 /// Near deadlines lie less than this after the base of their entry.
 pub(super) const REACH: u64 = 1 << PLACE_BITS;
@@ -93,11 +94,13 @@ const _: () = {
         REACH > u32::MAX as u64,
         "an index fits into the place of a far deadline"
     );
-    assert!(FILED == FAR << 1 && RUNNING == FILED << 1 && STATE & RUNNING == 0);
-    assert!(STATE + (1 << STATE_SHIFT) == VERSION, "the fields adjoin");
     assert!(
-        u64::BITS - VERSION.trailing_zeros() >= 24,
-        "enough versions that none comes back within one operation"
+        VERSION.is_power_of_two() && VERSION > STATE,
+        "the version has what the state leaves"
+    );
+    assert!(
+        u64::BITS - VERSION.trailing_zeros() == 24,
+        "as many versions as the docs say"
     );
 };
 
@@ -188,6 +191,16 @@ impl Word {
         }
     }
 
+    /// The same without the reference to a far deadline, if it has one, and then not filed: what
+    /// is left does not say where it was filed.
+    #[inline]
+    pub(super) const fn without_far(self) -> Self {
+        match self.place() {
+            Place::Near(_) => self,
+            Place::Far(_) => self.at(Place::Near(0)).not_filed(),
+        }
+    }
+
     /// The same with another deadline. A far one needs the next version too.
     #[inline]
     pub(super) const fn at(self, place: Place) -> Self {
@@ -248,7 +261,7 @@ mod tests {
             for place in [Place::Near(offset), Place::Far(index)] {
                 prop_assert_eq!(fields(word.at(place)), (was, running, filed, place, version));
             }
-            let next = (version + 1) % (1 << 24);
+            let next = (version + 1) % (u64::MAX / VERSION + 1);
             prop_assert_eq!(fields(word.next_version()), (was, running, filed, place, next));
         }
     }

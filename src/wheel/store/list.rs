@@ -51,7 +51,7 @@ pub(in crate::wheel) struct Popped {
     pub(in crate::wheel) emptied: bool,
     /// An entry that will be wanted some steps later, as far as is known.
     #[cfg_attr(
-        not(feature = "std"),
+        not(all(feature = "std", target_has_atomic = "64")),
         expect(dead_code, reason = "for the shared wheel")
     )]
     pub(in crate::wheel) hint: Index,
