@@ -33,9 +33,16 @@ pub(crate) const MUTANTS: &[(&str, &str)] = &[
         "arm::what_is_armed_is_counted_while_another_fires",
     ),
     ("CountLate", "arm::what_is_armed_is_counted"),
+    ("MarkRelaxed", "arm::an_arm_at_the_boundary_fires_once"),
+    (
+        "SweepRelaxed",
+        "arm::two_armers_and_the_driver_meet_at_a_slot",
+    ),
 ];
 
 /// An arm fires once, not early, and if it does not fire now it fires next time.
+///
+/// Killed by: `MarkRelaxed`, `SweepRelaxed`.
 #[test]
 fn an_arm_at_the_boundary_fires_once() {
     // The tick after the cursor, and the one that is being advanced to.
@@ -90,6 +97,8 @@ fn an_arm_that_has_returned_fires() {
 }
 
 /// Two armers, each with a block of its own, and the driver meet at one slot: all fire once.
+///
+/// Killed by: `SweepRelaxed`, `MarkRelaxed`.
 #[test]
 fn two_armers_and_the_driver_meet_at_a_slot() {
     model(

@@ -30,6 +30,10 @@ pub(crate) const MUTANTS: &[(&str, &str)] = &[
     ),
     ("CancelBlind", "bulk::what_is_drained_has_its_own_deadline"),
     ("DropLeaks", "bulk::the_last_to_let_go_drops_the_values"),
+    (
+        "CancelBlind",
+        "bulk::a_clear_and_an_advance_share_the_timers",
+    ),
 ];
 
 /// How often each value was dropped.
@@ -92,7 +96,7 @@ impl Shelf {
 
 /// One clears while another fires what is due.
 ///
-/// Killed by: `FireBlind`, `CancelBlind`.
+/// Killed by: `CancelBlind`, `FireBlind`.
 #[test]
 fn a_clear_and_an_advance_share_the_timers() {
     model(

@@ -35,6 +35,14 @@ pub(crate) const MUTANTS: &[(&str, &str)] = &[
     ),
     ("FarUnchecked", "callback::a_deadline_read_was_set"),
     ("BaseRelaxed", "callback::a_deadline_read_was_set"),
+    (
+        "RearmUnmarked",
+        "callback::a_timer_armed_again_is_moved_like_any_other",
+    ),
+    (
+        "FreeWhileTaking",
+        "callback::a_callback_that_panics_leaves_a_wheel_in_order",
+    ),
 ];
 
 /// A wheel, and a timer for tick 10 with value 0 that the driver knows of.
@@ -137,7 +145,7 @@ fn nobody_gets_the_entry_while_the_callback_runs() {
 
 /// A callback arms its timer again while another thread moves it.
 ///
-/// Killed by: `RearmUnmarked`.
+/// Killed by: `RearmUnmarked`, `RearmKeepsFiled`.
 #[test]
 fn a_timer_armed_again_is_moved_like_any_other() {
     for moved in [15, 30] {

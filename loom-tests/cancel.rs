@@ -46,6 +46,19 @@ pub(crate) const MUTANTS: &[(&str, &str)] = &[
         "PopRelaxed",
         "cancel::a_value_is_out_before_the_next_goes_in",
     ),
+    (
+        "CancelUnchecked",
+        "cancel::a_cancel_meets_a_fire_of_a_marked_entry",
+    ),
+    (
+        "FireBlind",
+        "cancel::a_cancel_meets_a_fire_of_a_filed_entry",
+    ),
+    ("CancelUnchecked", "cancel::two_cancels_get_one_value"),
+    (
+        "FireBlind",
+        "cancel::a_sibling_is_cancelled_while_its_batch_fires",
+    ),
 ];
 
 /// A cancel in another thread.
@@ -78,18 +91,24 @@ fn cancel_against_fire(name: &str, filed: bool) {
 }
 
 /// The driver files the entry and fires it, and a cancel comes in between somewhere.
+///
+/// Killed by: `CancelUnchecked`.
 #[test]
 fn a_cancel_meets_a_fire_of_a_marked_entry() {
     cancel_against_fire("a_cancel_meets_a_fire_of_a_marked_entry", false);
 }
 
 /// The driver meets an entry that it filed before.
+///
+/// Killed by: `FireBlind`, `CancelBlind`, `CancelUnchecked`.
 #[test]
 fn a_cancel_meets_a_fire_of_a_filed_entry() {
     cancel_against_fire("a_cancel_meets_a_fire_of_a_filed_entry", true);
 }
 
 /// Of two cancels one gets the value.
+///
+/// Killed by: `CancelUnchecked`.
 #[test]
 fn two_cancels_get_one_value() {
     model(
@@ -144,6 +163,8 @@ fn a_stale_key_does_not_reach_the_next_timer() {
 }
 
 /// What a callback or another thread cancels does not fire, though it is due at this tick.
+///
+/// Killed by: `FireBlind`, `CancelBlind`, `CancelUnchecked`.
 #[test]
 fn a_sibling_is_cancelled_while_its_batch_fires() {
     model(

@@ -25,6 +25,9 @@ pub(crate) const MUTANTS: &[(&str, &str)] = &[
     ("FreeRelaxed", "free::an_entry_changes_hands"),
     ("PopRelaxed", "free::an_entry_changes_hands"),
     ("FreeBeforeTake", "free::an_entry_changes_hands"),
+    ("FreeUntagged", "free::a_handle_takes_what_is_free"),
+    ("FreeRelaxed", "free::a_handle_steals_from_another_shard"),
+    ("HomeForgotten", "free::fired_entries_go_home"),
 ];
 
 /// One pops; the other pops two and pushes the first of them back. Each has its own.
@@ -98,39 +101,59 @@ fn a_handle_takes_a_batch(name: &str, own: bool) {
 }
 
 /// From its own shard.
+///
+/// Killed by: `FreeUntagged`, `FreeRelaxed`, `PopRelaxed`.
 #[test]
 fn a_handle_takes_what_is_free() {
     a_handle_takes_a_batch("a_handle_takes_what_is_free", true);
 }
 
 /// From another shard, because its own has nothing.
+///
+/// Killed by: `FreeRelaxed`, `PopRelaxed`.
 #[test]
 fn a_handle_steals_from_another_shard() {
     a_handle_takes_a_batch("a_handle_steals_from_another_shard", false);
 }
 
 /// Entries that fire go back to their shard while their handle arms from it.
+///
+/// Killed by: `HomeForgotten`, `PopRelaxed`.
 #[test]
 fn fired_entries_go_home() {
-    model("fired_entries_go_home", Bound::Preemptions(3), 860, || {
-        let wheel = wheel(2);
-        for value in [5, 6] {
-            wheel.local().arm(Tick::new(1), value); // handles take turns at the shards
-        }
-        let mut log = Log::default();
-        log.advance(&wheel, 0);
-        let theirs = Arc::clone(&wheel);
-        let other = thread::spawn(move || {
-            theirs.local().arm(Tick::new(2), 7);
-        });
-        log.advance(&wheel, 1);
-        other.join().unwrap();
-        log.advance(&wheel, 2);
-        log.finish(&wheel, 2);
-        for value in 5..8 {
-            assert_eq!(log.times(value), 1, "{value}: {log:?}");
-        }
-    });
+    model(
+        "fired_entries_go_home",
+        Bound::Preemptions(3),
+        6_300,
+        || {
+            let wheel = wheel(2);
+            let mut handles = [wheel.local(), wheel.local()]; // they take turns at the shards
+            for (handle, value) in handles.iter_mut().zip([5, 6]) {
+                handle.arm(Tick::new(1), value);
+            }
+            drop(handles); // and leave each shard the other entry of its block
+            let mut log = Log::default();
+            log.advance(&wheel, 0);
+            let theirs = Arc::clone(&wheel);
+            let other = thread::spawn(move || {
+                theirs.local().arm(Tick::new(2), 7);
+            });
+            log.advance(&wheel, 1);
+            other.join().unwrap();
+            log.advance(&wheel, 2);
+            log.finish(&wheel, 2);
+            for value in 5..8 {
+                assert_eq!(log.times(value), 1, "{value}: {log:?}");
+            }
+            let mut handles = [wheel.local(), wheel.local()];
+            for handle in &mut handles {
+                for value in 8..10 {
+                    handle.arm(Tick::new(3), value); // the first takes all that its shard has
+                }
+            }
+            assert_eq!(wheel.entries(), 4, "two for each shard");
+        },
+    );
 }
 
 /// A handle takes over the counts of the one that had its shard before, wherever that was dropped.

@@ -26,9 +26,9 @@ const WORKERS: usize = 2;
 /// How often a thread may be interrupted where it did not have to wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound {
-    /// As often as there is a place to: all interleavings. For two threads.
+    /// As often as there is a place to: all interleavings that loom tells apart.
     None,
-    /// At most so often in one execution. For three threads.
+    /// At most so often in one execution.
     Preemptions(usize),
 }
 
@@ -158,6 +158,19 @@ pub(crate) fn kill_all(known: &[&str], mutants: &[(&str, &str)]) {
         mutants.len(),
         alive.join("\n")
     );
+}
+
+/// The names of all tests of this very binary.
+pub(crate) fn tests() -> Vec<String> {
+    let listed = Command::new(env::current_exe().expect("this process has a file"))
+        .args(["--list", "--format=terse"])
+        .output()
+        .expect("the test binary can be started");
+    let listed = String::from_utf8(listed.stdout).expect("names are text");
+    let names = listed
+        .lines()
+        .filter_map(|line| line.strip_suffix(": test"));
+    names.map(str::to_owned).collect()
 }
 
 /// Runs the test `model` of this very binary in a process of its own, as the mutant `name`.

@@ -1,4 +1,4 @@
-//! Models: small programs of two or three threads, every interleaving of which is tried.
+//! Models: small programs of two or three threads, whose interleavings are tried.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg loom" cargo test --release --test loom -- --nocapture
@@ -13,14 +13,17 @@
 //! | `callback`, `wait` | while a callback runs |
 //! | `bulk` | clearing, draining, dropping |
 //! | `sleep`, `role` | a driver that sleeps; several that drive in turn |
+//! | `runtime` | the runtime: its end, its driver's sleep, callbacks elsewhere |
 //! | `rig`, `bed` | what models share |
 //! | `harness` | runs a model, counts its executions, runs it again on broken wheels |
 //! | `trap` | what stock loom overlooks, and that the models do not |
 //!
-//! Two threads are interrupted at most three times in one execution, three threads twice, unless a
-//! model says otherwise; `LOOM_MAX_PREEMPTIONS` sets another bound for all.
+//! Each model says how often threads are interrupted in one execution: two threads at most two to
+//! four times, or as often as there is a place to; three threads at most two or three times.
+//! `LOOM_MAX_PREEMPTIONS` sets another bound for all.
 //!
-//! Property of this file: for every known way to break the wheel there is a model that fails.
+//! Property of this file: for every known way to break the wheel there is a model that fails, and
+//! for every model there is a way to break the wheel that it notices.
 
 #![cfg(loom)]
 
@@ -37,6 +40,7 @@ mod rearm;
 mod recycle;
 mod rig;
 mod role;
+mod runtime;
 mod sleep;
 mod trap;
 mod wait;
@@ -55,6 +59,7 @@ const MUTANTS: &[&[(&str, &str)]] = &[
     rearm::MUTANTS,
     recycle::MUTANTS,
     role::MUTANTS,
+    runtime::MUTANTS,
     sleep::MUTANTS,
     wait::MUTANTS,
 ];
@@ -63,4 +68,16 @@ const MUTANTS: &[&[(&str, &str)]] = &[
 fn every_mutant_is_killed_by_its_model() {
     let known: Vec<&str> = Mutant::ALL.iter().map(|(name, _)| *name).collect();
     harness::kill_all(&known, &MUTANTS.concat());
+}
+
+#[test]
+fn every_model_has_a_mutant_to_notice() {
+    let tried = MUTANTS.concat();
+    let is_tried = |name: &str| tried.iter().any(|&(_, model)| model == name);
+    let mut models = harness::tests();
+    // What is in this file, and what is about the harness.
+    models.retain(|name| name.contains("::") && !name.starts_with("trap::"));
+    assert!(models.len() > MUTANTS.len(), "{models:?} are all models");
+    models.retain(|name| !is_tried(name));
+    assert!(models.is_empty(), "models without a mutant: {models:?}");
 }

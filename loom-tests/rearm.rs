@@ -20,6 +20,12 @@ pub(crate) const MUTANTS: &[(&str, &str)] = &[
     ("FileBlind", "rearm::a_move_meets_the_filing"),
     ("RearmKeepsFiled", "rearm::a_move_that_has_returned_counts"),
     ("RearmUnmarked", "rearm::a_move_that_has_returned_counts"),
+    ("RearmUnmarked", "rearm::an_earlier_move_meets_a_cascade"),
+    ("MeetBlind", "rearm::an_earlier_move_meets_a_later_filing"),
+    ("FireBlind", "rearm::a_timer_is_suspended_while_it_is_due"),
+    ("RearmBlind", "rearm::a_move_meets_a_cancel"),
+    ("RearmBlind", "rearm::a_move_a_cancel_and_a_fire_meet"),
+    ("RearmKeepsFiled", "rearm::two_moves_and_the_driver_meet"),
 ];
 
 /// Moves a timer in another thread.
@@ -82,6 +88,8 @@ fn a_move_meets_the_filing() {
 }
 
 /// An entry is moved to an earlier tick out of a coarse slot that the driver empties.
+///
+/// Killed by: `RearmUnmarked`, `RearmKeepsFiled`.
 #[test]
 fn an_earlier_move_meets_a_cascade() {
     model(
@@ -104,6 +112,8 @@ fn an_earlier_move_meets_a_cascade() {
 
 /// The driver meets an entry that had been moved on, and files it anew without telling anybody,
 /// while it is moved back.
+///
+/// Killed by: `MeetBlind`, `RearmUnmarked`, `RearmKeepsFiled`.
 #[test]
 fn an_earlier_move_meets_a_later_filing() {
     model(
@@ -154,6 +164,8 @@ fn a_move_that_has_returned_counts() {
 }
 
 /// A timer is suspended and taken up again, for earlier or for later, while it is due.
+///
+/// Killed by: `FireBlind`, `RearmBlind`.
 #[test]
 fn a_timer_is_suspended_while_it_is_due() {
     // Back for an earlier tick it is marked as well, so there is one more place to interrupt.
@@ -183,6 +195,8 @@ fn a_timer_is_suspended_while_it_is_due() {
 }
 
 /// A cancel finds a timer that is being moved: wherever it is by then, it never fires.
+///
+/// Killed by: `RearmBlind`, `CancelUnchecked`.
 #[test]
 fn a_move_meets_a_cancel() {
     for deadline in [1, 5] {
@@ -206,6 +220,8 @@ fn a_move_meets_a_cancel() {
 }
 
 /// A timer that is moved to the tick that is being fired, and cancelled: one thing happens to it.
+///
+/// Killed by: `RearmBlind`, `CancelBlind`, `CancelUnchecked`.
 #[test]
 fn a_move_a_cancel_and_a_fire_meet() {
     let name = "a_move_a_cancel_and_a_fire_meet";
@@ -231,6 +247,8 @@ fn a_move_a_cancel_and_a_fire_meet() {
 }
 
 /// Two threads move a timer while the driver files it. It fires for the deadline it had last.
+///
+/// Killed by: `RearmKeepsFiled`, `FileBlind`.
 #[test]
 fn two_moves_and_the_driver_meet() {
     model(

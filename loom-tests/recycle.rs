@@ -38,6 +38,15 @@ pub(crate) const MUTANTS: &[(&str, &str)] = &[
         "FireRelaxed",
         "recycle::what_took_over_brings_its_value_along",
     ),
+    (
+        "RearmKeepsFiled",
+        "recycle::a_moved_timer_is_cancelled_and_its_entry_armed",
+    ),
+    ("UnfileBlind", "recycle::what_took_over_and_returned_fires"),
+    (
+        "FreeRelaxed",
+        "recycle::an_entry_that_fired_is_armed_by_another_thread",
+    ),
 ];
 
 /// Cancel and arm for later, against the driver that meets the cancelled entry: the entry is on
@@ -130,6 +139,8 @@ fn an_earlier_timer_takes_over() {
 
 /// Re-arm earlier, cancel, arm for in between, against the driver that sweeps: the filing for
 /// the first deadline is not taken for one that serves the last.
+///
+/// Killed by: `RearmKeepsFiled`.
 #[test]
 fn a_moved_timer_is_cancelled_and_its_entry_armed() {
     let name = "a_moved_timer_is_cancelled_and_its_entry_armed";
@@ -183,6 +194,8 @@ fn what_took_over_brings_its_value_along() {
 }
 
 /// A cancel and an arm that have returned are honoured by the advance that begins after.
+///
+/// Killed by: `UnfileBlind`, `UnfileSilently`.
 #[test]
 fn what_took_over_and_returned_fires() {
     model(
@@ -221,6 +234,8 @@ fn what_took_over_and_returned_fires() {
 }
 
 /// One fires, and another thread arms, perhaps the entry that has become free.
+///
+/// Killed by: `FreeRelaxed`, `PopRelaxed`.
 #[test]
 fn an_entry_that_fired_is_armed_by_another_thread() {
     let name = "an_entry_that_fired_is_armed_by_another_thread";

@@ -32,6 +32,14 @@ pub(crate) const MUTANTS: &[(&str, &str)] = &[
         "role::nobody_announces_a_sleep_beside_the_driver",
     ),
     ("NowRelaxed", "role::what_is_behind_the_cursor_has_fired"),
+    (
+        "RoleUnasked",
+        "role::each_timer_fires_once_whoever_of_three_drives",
+    ),
+    (
+        "RoleUnasked",
+        "role::an_advance_that_was_not_busy_leaves_nothing_behind",
+    ),
 ];
 
 /// A wheel with these timers, of which the driver has not heard yet. Values are deadlines.

@@ -32,6 +32,10 @@ pub(crate) const MUTANTS: &[(&str, &str)] = &[
     ),
     ("UnfileSilently", "sleep::an_arm_into_a_filed_entry_is_met"),
     ("WakeAlways", "sleep::a_later_arm_wakes_nobody"),
+    (
+        "AnnounceLate",
+        "sleep::an_earlier_rearm_is_in_the_answer_or_wakes",
+    ),
 ];
 
 type Wheel = SharedWheel<u32, 2>;
@@ -142,7 +146,7 @@ fn an_arm_is_in_the_answer_or_wakes() {
 
 /// A timer that the driver knows of is moved to an earlier deadline.
 ///
-/// Killed by: `AnnounceByLoad`, `AnnounceLate`.
+/// Killed by: `AnnounceLate`, `AnnounceByLoad`.
 #[test]
 fn an_earlier_rearm_is_in_the_answer_or_wakes() {
     model(

@@ -48,6 +48,7 @@ pub(crate) const MUTANTS: &[(&str, &str)] = &[
         "WaitsForItself",
         "wait::a_callback_does_not_wait_for_itself",
     ),
+    ("ReturnUntold", "wait::who_waits_sees_the_callback_panic"),
 ];
 
 /// A wheel with a timer whose callback runs, and what others can know of that.

@@ -29,7 +29,8 @@
 //! ```
 //!
 //! The table of all transitions of the word stands in `src/shared/word.rs`, beside its bits.
-//! Every line of it is one `transition` in `ops.rs`, `rearm.rs`, `fire.rs` or `wait.rs`.
+//! Every line of it is one `transition`, `exchange` or `publish` of `entry.rs`, called in
+//! `ops.rs`, `rearm.rs`, `fire.rs` or `wait.rs`.
 //!
 //! ```text
 //!              arm                          due                callback returns
@@ -151,8 +152,15 @@
 //!
 //! # What is proved how
 //!
-//! `loom-tests/` holds a model for each of these arguments: two or three threads, every
-//! interleaving, every stale value that the memory model allows. Each is shown to fail on a
-//! deliberate fault. What loom cannot see: it holds a failed exchange to read the latest value,
-//! remembers seven writes of each atomic, does not let a load overtake an earlier one to a value not yet written, and its models are small. Stress tests on real threads, a check of histories against the sequential specification, and the
-//! sanitizers for threads and addresses (`.ci/sanitize`) cover that side.
+//! `loom-tests/` holds models for these arguments: programs of two or three threads. A preemption
+//! is a switch away from a thread that could go on. Loom runs the interleavings of two threads
+//! with at most two, three or four preemptions, of some small models with any number; those of
+//! three threads with at most two or three. In each it tries the stale values that it knows of.
+//! Each model is shown to fail on a deliberate fault.
+//!
+//! What loom cannot see: it holds a failed exchange to read the latest value, remembers seven
+//! writes of each atomic, does not let a load overtake an earlier one to a value not yet written,
+//! and takes `SeqCst` accesses, of which the wheel has none, for `AcqRel`. So it does not produce
+//! every stale value that the memory model allows. And its models are small. Stress tests on real
+//! threads, a check of histories against the sequential specification, and the sanitizers for
+//! threads and addresses (`.ci/sanitize`) are for what is left. None of this is a proof.

@@ -121,6 +121,36 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         self.arm_or_panic(&mut Common::here(&self.shards), request)
     }
 
+    /// Arms a timer that may be served up to `tolerance` late, or gives the value back if the wheel
+    /// is full: [`arm_tolerant`](Self::arm_tolerant) and [`try_arm`](Self::try_arm) in one. O(1),
+    /// lock-free.
+    ///
+    /// # Errors
+    ///
+    /// [`WheelFull`], with the value; nothing has changed.
+    ///
+    /// ```
+    /// use tickwheel::{SharedWheel, Tick, Ticks};
+    ///
+    /// let wheel = SharedWheel::new();
+    /// let key = wheel.try_arm_tolerant(Tick::new(1_000), Ticks::new(100), "sweep").unwrap();
+    /// assert_eq!(wheel.deadline(key), Some(Tick::new(1_000)));
+    /// ```
+    #[inline]
+    pub fn try_arm_tolerant(
+        &self,
+        deadline: Tick,
+        tolerance: Ticks,
+        value: T,
+    ) -> Result<TimerKey, WheelFull<T>> {
+        let request = Request {
+            deadline,
+            tolerance,
+            value,
+        };
+        self.arm_or_return(&mut Common::here(&self.shards), request)
+    }
+
     #[inline]
     #[track_caller]
     pub(super) fn arm_or_panic(&self, source: &mut impl Source, request: Request<T>) -> TimerKey {

@@ -91,6 +91,8 @@ impl<T, const BITS: u32> SharedWheelBuilder<T, BITS> {
                 role: Role::new(Private::new(self.start, shards)),
                 now: AtomicU64::new(self.start.get()),
                 fired: AtomicU64::new(0),
+                moved: AtomicU64::new(0),
+                gone: AtomicU64::new(0),
                 thread: AtomicUsize::new(0),
                 locals: AtomicUsize::new(0),
             }),

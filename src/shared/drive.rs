@@ -16,7 +16,7 @@ use super::role::Taken;
 use super::turn::SharedTurn;
 use super::{Busy, Park, SharedWheel, thread};
 use crate::sync::Ordering;
-use crate::wheel::{Budget, Stop};
+use crate::wheel::{Budget, Stop, Visit};
 use crate::{Expired, Progress, Tick, Wheel};
 
 /// What belongs to the driver.
@@ -25,6 +25,16 @@ pub(super) struct Private<const BITS: u32> {
     pub(super) wheel: Wheel<(), BITS>,
     pub(super) sweep: Sweep,
     pub(super) returns: Returns,
+    pub(super) met: Met,
+}
+
+/// What became of the entries that were met and did not fire.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Met {
+    /// Moved to a later slot.
+    pub(super) moved: u64,
+    /// Forgotten: nobody had armed them again.
+    pub(super) gone: u64,
 }
 
 /// Entries that have fired, by the shard they go back to.
@@ -51,6 +61,7 @@ impl<const BITS: u32> Private<BITS> {
                 chains: (0..shards).map(|_| Chain::default()).collect(),
                 any: false,
             },
+            met: Met::default(),
         }
     }
 }
@@ -279,7 +290,9 @@ impl<T, const BITS: u32> Driving<'_, T, BITS> {
                 Stop::Fire(firing) => {
                     fired += 1;
                     self.publish_now();
-                    wheel.call(&mut self.private.returns, firing, &mut fire);
+                    if !wheel.call(&mut self.private.returns, firing, &mut fire) {
+                        return Progress::More { fired };
+                    }
                 }
                 Stop::Done => return Progress::Done { fired },
                 Stop::Spent => return Progress::More { fired },
@@ -294,11 +307,20 @@ impl<T, const BITS: u32> Driving<'_, T, BITS> {
             wheel: places,
             sweep,
             returns,
+            met,
         } = &mut *self.private;
         places.meet(
             now,
             budget,
-            |index, tick, hint| wheel.visit(index, tick, hint, returns),
+            |index, tick, hint| {
+                let visit = wheel.visit(index, tick, hint, returns);
+                match visit {
+                    Visit::Later(_) => met.moved += 1,
+                    Visit::Gone => met.gone += 1,
+                    Visit::Fire(_) => {}
+                }
+                visit
+            },
             |places| {
                 places.peek(2, |index| wheel.arena.prefetch(index));
                 // What was armed meanwhile may be due before the next tick that is known of.
@@ -330,6 +352,10 @@ impl<T, const BITS: u32> Driving<'_, T, BITS> {
 impl<T, const BITS: u32> Drop for Driving<'_, T, BITS> {
     fn drop(&mut self) {
         self.publish_now();
+        let (driver, met) = (&self.wheel.driver.0, self.private.met);
+        // ORDERING: Relaxed. Numbers to look at.
+        driver.moved.store(met.moved, Ordering::Relaxed);
+        driver.gone.store(met.gone, Ordering::Relaxed);
         // ORDERING: Relaxed, see `drives_here`.
         self.wheel.driver.0.thread.store(0, Ordering::Relaxed);
         self.private.returns.flush(self.wheel);

@@ -8,7 +8,7 @@ use super::drive::{Private, Returns};
 use super::entry::Entry;
 use super::marks::{Sweep, pop_bit};
 use super::mutant::{mutant, ordering};
-use super::turn::SharedTurn;
+use super::turn::{After, SharedTurn};
 use super::word::{Place, State, Word};
 use crate::sync::Ordering;
 use crate::wheel::{Budget, Visit};
@@ -27,6 +27,7 @@ struct Running<'a, T, const BITS: u32> {
     entry: &'a Entry<T>,
     returns: &'a mut Returns,
     index: u32,
+    after: &'a After,
 }
 
 impl<T, const BITS: u32> SharedWheel<T, BITS> {
@@ -134,7 +135,12 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
                     Ok(deadline) => match entry.due(deadline) {
                         // No transition. Whoever has moved it later since keeps the promise true;
                         // whoever has moved it earlier, or armed it anew for earlier, marks it.
-                        due if due > tick => return Visit::Later(due),
+                        due if due > tick => {
+                            if mutant!(MeetBlind) {
+                                let _ = file_blind(entry);
+                            }
+                            return Visit::Later(due);
+                        }
                         _ => self
                             .take(entry, index, word, deadline, returns)
                             .map(Visit::Fire),
@@ -206,22 +212,24 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
 
     // --- firing ---
 
-    /// Runs the callback of a timer that was taken.
+    /// Runs the callback of a timer that was taken. Says whether it wants the call to go on.
     #[inline]
     pub(super) fn call(
         &self,
         returns: &mut Returns,
         Firing { index, deadline }: Firing,
         fire: &mut impl FnMut(&mut SharedTurn<'_, T, BITS>, Expired<T>),
-    ) {
+    ) -> bool {
         let entry = self.arena.entry(index);
         let generation = NonZeroU32::new(entry.generation()).unwrap_or(NonZeroU32::MAX);
         let key = TimerKey::new(self.id, index, generation);
+        let after = After::default();
         let running = Running {
             wheel: self,
             entry,
             returns,
             index,
+            after: &after,
         };
         let expired = Expired {
             key,
@@ -232,16 +240,14 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
             #[expect(unsafe_code, reason = "the word says who may")]
             value: unsafe { entry.value.take() },
         };
-        fire(&mut SharedTurn::new(self, index, key), expired);
+        fire(&mut SharedTurn::new(self, index, key, &after), expired);
         drop(running);
+        !after.stop.get()
     }
-}
 
-impl<T, const BITS: u32> Drop for Running<'_, T, BITS> {
-    /// The callback has returned: frees the entry unless it is armed again.
+    /// Ends *running*: the callback of this entry has returned. Says whether the entry is free.
     #[inline]
-    fn drop(&mut self) {
-        let entry = self.entry;
+    pub(super) fn returned(&self, entry: &Entry<T>) -> bool {
         let mut word = entry.word();
         let state = loop {
             let state = match word.state() {
@@ -254,15 +260,22 @@ impl<T, const BITS: u32> Drop for Running<'_, T, BITS> {
             }
         };
         if word.state() == State::Awaited && !mutant!(ReturnUntold) {
-            self.wheel.waiters.tell();
+            self.waiters.tell();
         }
-        let free = match state {
+        match state {
             State::Empty => !entry.is_used_up(),
             State::Taking => mutant!(FreeWhileTaking),
             State::Armed | State::Held | State::Revoked | State::Awaited => false,
-        };
-        if free {
-            self.returns.add(self.index, entry.home(), self.wheel);
+        }
+    }
+}
+
+impl<T, const BITS: u32> Drop for Running<'_, T, BITS> {
+    /// The callback has returned: frees the entry unless it is armed again, or runs on elsewhere.
+    #[inline]
+    fn drop(&mut self) {
+        if !self.after.deferred.get() && self.wheel.returned(self.entry) {
+            self.returns.add(self.index, self.entry.home(), self.wheel);
         }
     }
 }

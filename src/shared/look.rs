@@ -1,7 +1,8 @@
 //! What can be asked about one timer.
 
-use super::SharedWheel;
 use super::word::State;
+use super::{SharedWheel, thread};
+use crate::sync::Ordering;
 use crate::{Tick, TimerKey};
 
 impl<T, const BITS: u32> SharedWheel<T, BITS> {
@@ -37,5 +38,37 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
                 Err(now) => word = now,
             }
         }
+    }
+
+    /// Entries that the driver met before they were due, and moved closer.
+    pub(crate) fn moved(&self) -> u64 {
+        // ORDERING: Relaxed. A number to look at.
+        self.driver.0.moved.load(Ordering::Relaxed)
+    }
+
+    /// Entries that the driver met after their timer was cancelled or suspended, and forgot.
+    pub(crate) fn husks(&self) -> u64 {
+        // ORDERING: Relaxed. A number to look at.
+        self.driver.0.gone.load(Ordering::Relaxed)
+    }
+
+    /// Timers that were cancelled, cleared or drained.
+    pub(crate) fn ended(&self) -> u64 {
+        self.shards.ended()
+    }
+
+    /// By how many shards threads are told apart.
+    pub(crate) fn shards(&self) -> u32 {
+        self.shards.count()
+    }
+
+    /// Which of them this thread belongs to.
+    pub(crate) fn shard_here(&self) -> usize {
+        thread::shard(self.shards.count()) as usize
+    }
+
+    /// Lets another thread do the next thing it does.
+    pub(crate) fn pause(&self) {
+        self.waiters.pause();
     }
 }

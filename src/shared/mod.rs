@@ -14,6 +14,7 @@
 //! | `drive` | moving time |
 //! | `fire` | what the driver does about one entry |
 //! | `turn` | what a callback sees |
+//! | `defer` | callbacks that go on after the driver's has returned |
 //! | `wait` | waiting for a callback to return |
 //! | `check` | the dumb walker of every invariant |
 //! | `mutant` | deliberate faults, in the models only |
@@ -23,6 +24,7 @@ mod arm;
 mod build;
 mod bulk;
 mod check;
+mod defer;
 mod drive;
 mod entry;
 mod fire;
@@ -52,17 +54,18 @@ use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 use arena::Arena;
 use drive::Private;
 use marks::Bell;
-use padded::Padded;
 use role::Role;
 use shard::Shards;
 use wait::Waiters;
 
 pub use build::SharedWheelBuilder;
 pub use bulk::SharedDrain;
+pub(crate) use defer::Deferred;
 pub use local::Local;
 #[cfg(loom)]
 pub use mutant::Mutant;
 pub use outcome::{Busy, Cancel, Park, Revoked};
+pub(crate) use padded::Padded;
 pub use turn::SharedTurn;
 
 /// A hashed hierarchical timing wheel that many threads share.
@@ -144,6 +147,9 @@ struct Driver<const BITS: u32> {
     now: AtomicU64,
     /// Timers fired.
     fired: AtomicU64,
+    /// Entries met that were not due yet, and entries met that nobody had armed.
+    moved: AtomicU64,
+    gone: AtomicU64,
     /// The thread that runs callbacks: a [`thread::token`], or 0.
     thread: AtomicUsize,
     /// Local handles made so far.

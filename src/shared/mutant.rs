@@ -63,6 +63,8 @@ mod switch {
         FireBlind,
         /// A canceller clears the word whatever it has become.
         CancelBlind,
+        /// A canceller takes the value though its exchange failed.
+        CancelUnchecked,
         /// The driver withdraws its promise with a store.
         UnfileBlind,
         /// The driver forgets an entry it met without withdrawing its promise.
@@ -71,10 +73,14 @@ mod switch {
         LazyIgnoresDeadline,
         /// An earlier re-arm keeps the promise.
         RearmKeepsFiled,
+        /// A re-arm sets the word whatever it has become.
+        RearmBlind,
         /// An earlier re-arm tells nobody.
         RearmUnmarked,
         /// The driver gives its promise on a word it did not judge.
         FileBlind,
+        /// The driver promises anew when it meets an entry early, whatever the word is then.
+        MeetBlind,
         /// The mark is set before the word is.
         MarkFirst,
         /// Marks are set with `Relaxed`.
@@ -111,6 +117,8 @@ mod switch {
         FreeRelaxed,
         /// Free entries are popped with `Relaxed`.
         PopRelaxed,
+        /// An arm does not say which shard the entry goes back to.
+        HomeForgotten,
         /// A canceller frees the entry before it has taken the value.
         FreeBeforeTake,
         /// Keys are taken to be right.
@@ -157,6 +165,24 @@ mod switch {
         DropLeaks,
         /// An arm is counted after it can be cancelled.
         CountLate,
+        /// A deferred callback that arms its timer again goes on running.
+        RunsOn,
+        /// Who arms does not look whether the runtime has been shut down meanwhile.
+        GateUnlooked,
+        /// Who shuts down does not part those who arm.
+        SealSkipped,
+        /// Who shuts down does not wait for those who are in the middle of arming.
+        RestHurried,
+        /// Who shuts down does not wake the driver.
+        EndUntold,
+        /// The driver's token is put there without the lock.
+        UnparkUnlocked,
+        /// The last to end does not tell those who wait for it.
+        PhaseUntold,
+        /// Those who wait for the end are told without the lock.
+        PhaseUnlocked,
+        /// An arm is counted with `Relaxed`.
+        CountRelaxed,
         /// A cancel is counted with `Relaxed`.
         EndedRelaxed,
         /// A firing is counted with `Relaxed`.

@@ -18,6 +18,13 @@ pub(super) struct Request<T> {
     pub(super) value: T,
 }
 
+/// Whether a callback that arms its timer again goes on running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Run {
+    GoesOn,
+    Ends,
+}
+
 /// Whether a cancel that comes while the callback runs is to be waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
@@ -69,7 +76,9 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         }
         entry.set_generation(generation);
         entry.set_tolerance(tolerance.get());
-        entry.set_home(source.shard());
+        if !mutant!(HomeForgotten) {
+            entry.set_home(source.shard());
+        }
         let key = TimerKey::new(self.id, index, generation);
         match filed {
             Some((word, armed))
@@ -229,12 +238,15 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         if mutant!(CancelBlind) {
             cancel_blind(entry, word, empty)?;
         } else {
-            entry.exchange(
+            let taken = entry.exchange(
                 word,
                 empty,
                 ordering!(AcqRel unless CancelRelaxed),
                 ordering!(Acquire unless CancelRelaxed),
-            )?;
+            );
+            if !mutant!(CancelUnchecked) {
+                taken?;
+            }
         }
         if mutant!(FreeBeforeTake) && !running {
             self.push(source, index);

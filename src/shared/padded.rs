@@ -4,7 +4,7 @@
 /// in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(super) struct Padded<T>(pub(super) T);
+pub(crate) struct Padded<T>(pub(crate) T);
 
 /// Keeps its neighbours off the line of the value, where two lines each would be too much.
 #[repr(align(64))]

@@ -2,10 +2,11 @@
 
 use super::entry::Entry;
 use super::mutant::mutant;
-use super::ops::next_timer;
+use super::ops::{Run, next_timer};
 use super::source::{Common, Source, companion};
 use super::word::{Place, State, Word};
 use super::{Revoked, SharedWheel};
+use crate::sync::Ordering;
 use crate::{Expired, StaleKey, Tick, TimerKey};
 
 impl<T, const BITS: u32> SharedWheel<T, BITS> {
@@ -86,6 +87,10 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         if matches!(place, Place::Far(_)) && !mutant!(FarUnversioned) {
             armed = armed.next_version();
         }
+        if mutant!(RearmBlind) {
+            entry.publish(armed.not_filed(), Ordering::Release);
+            return Ok(Some(entry.due(deadline.get())));
+        }
         if word.is_filed() && (later || mutant!(RearmKeepsFiled)) {
             return entry.transition(word, armed).map(|()| None);
         }
@@ -134,11 +139,14 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
     }
 
     /// Arms the running entry `index` again. The caller is its callback, and the value is out.
+    ///
+    /// With `Run::Ends` the entry does not run any more, if this succeeds: it may fire at once.
     pub(super) fn rearm_running(
         &self,
         index: u32,
         expired: Expired<T>,
         deadline: Tick,
+        run: Run,
     ) -> Result<TimerKey, Revoked<T>> {
         let entry = self.arena.entry(index);
         let refused = |word: Word| word.state() != State::Empty && !mutant!(RearmRevoked);
@@ -162,7 +170,13 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
             entry.value.put(value);
         }
         loop {
-            match entry.transition(word, next_timer(word, state, place)) {
+            let armed = next_timer(word, state, place);
+            let armed = match run {
+                Run::GoesOn => armed,
+                Run::Ends if mutant!(RunsOn) => armed,
+                Run::Ends => armed.not_running(),
+            };
+            match entry.transition(word, armed) {
                 Ok(()) => break,
                 Err(now) => word = now,
             }

@@ -86,9 +86,12 @@ impl Shard {
     #[inline]
     pub(super) fn count_armed(&self, claim: Claim) {
         match claim {
-            // ORDERING: Relaxed. Published by the word; see `Shards::len`.
+            // ORDERING: for `len` Relaxed would do, since the word publishes it. AcqRel pairs with
+            // `seal`, which wants to know who came before it and to be seen by who comes after.
             Claim::Common => {
-                self.common.armed.fetch_add(1, Ordering::Relaxed);
+                self.common
+                    .armed
+                    .fetch_add(1, ordering!(AcqRel unless CountRelaxed));
             }
             // ORDERING: Relaxed. As above; nobody else writes it.
             Claim::Own => self.own.armed.store(
@@ -158,6 +161,25 @@ impl Shards {
             "{ended} of {armed} timers ended"
         );
         armed.saturating_sub(ended) as usize
+    }
+
+    /// Parts those who arm, other than through a local handle, into two: whoever counts after this
+    /// sees what was done before the call; all others are counted in [`len`](Self::len) from now on.
+    pub(super) fn seal(&self) {
+        for shard in self.iter() {
+            // ORDERING: AcqRel. Release pairs with the Acquire in `count_armed` of those who come
+            // after, Acquire with the Release of those who came before.
+            shard.common.armed.fetch_add(0, Ordering::AcqRel);
+        }
+    }
+
+    /// Timers that were cancelled so far.
+    pub(super) fn ended(&self) -> u64 {
+        // ORDERING: Relaxed. A number to look at.
+        let ended = |counts: &Counts| counts.ended.load(Ordering::Relaxed);
+        self.iter()
+            .map(|shard| ended(&shard.common) + ended(&shard.own))
+            .sum()
     }
 
     /// Free entries from any shard but `shard`: as many as can be popped at once.

@@ -1,8 +1,10 @@
 //! What a callback sees while the driver fires.
 
+use core::cell::Cell;
 use core::fmt;
 
-use super::ops::Request;
+use super::defer::Deferred;
+use super::ops::{Request, Run};
 use super::source::Common;
 use super::{Cancel, Revoked, SharedWheel};
 use crate::{Expired, StaleKey, Tick, Ticks, TimerKey, WheelFull};
@@ -16,13 +18,33 @@ pub struct SharedTurn<'a, T, const BITS: u32 = 8> {
     wheel: &'a SharedWheel<T, BITS>,
     index: u32,
     key: TimerKey,
+    after: &'a After,
+}
+
+/// What is to be done when the callback has returned.
+#[derive(Debug, Default)]
+pub(super) struct After {
+    /// The call ends as if its budget was spent.
+    pub(super) stop: Cell<bool>,
+    /// The timer goes on running, elsewhere.
+    pub(super) deferred: Cell<bool>,
 }
 
 // === impl SharedTurn ===
 
 impl<'a, T, const BITS: u32> SharedTurn<'a, T, BITS> {
-    pub(super) fn new(wheel: &'a SharedWheel<T, BITS>, index: u32, key: TimerKey) -> Self {
-        Self { wheel, index, key }
+    pub(super) fn new(
+        wheel: &'a SharedWheel<T, BITS>,
+        index: u32,
+        key: TimerKey,
+        after: &'a After,
+    ) -> Self {
+        Self {
+            wheel,
+            index,
+            key,
+            after,
+        }
     }
 
     /// The wheel.
@@ -99,6 +121,36 @@ impl<'a, T, const BITS: u32> SharedTurn<'a, T, BITS> {
         self.wheel.disarm(key)
     }
 
+    /// Lets this callback be the last of this call: `advance` returns when the callback has, as
+    /// [`advance_bounded`](SharedWheel::advance_bounded) does when its budget is spent.
+    ///
+    /// What is still due fires in the next call. For drivers whose callbacks take too long, or
+    /// that are told to pause. O(1).
+    ///
+    /// ```
+    /// use tickwheel::{Progress, SharedWheel, Tick};
+    ///
+    /// let wheel = SharedWheel::new();
+    /// for id in 0..3 {
+    ///     wheel.arm(Tick::new(10), id);
+    /// }
+    /// let progress = wheel.advance_bounded(Tick::new(10), 100, |turn, _| turn.stop()).unwrap();
+    /// assert_eq!(progress, Progress::More { fired: 1 });
+    /// ```
+    #[inline]
+    pub fn stop(&mut self) {
+        self.after.stop.set(true);
+    }
+
+    /// Lets the timer go on running after the callback has returned: until
+    /// [`finish`](SharedWheel::finish) or [`rearm_deferred`](SharedWheel::rearm_deferred).
+    ///
+    /// The callback must return without a panic.
+    pub(crate) fn defer(&mut self) -> Deferred {
+        self.after.deferred.set(true);
+        Deferred::new(self.index)
+    }
+
     /// Arms the timer that is firing again, with its tolerance, under the same key.
     ///
     /// From then on it is a timer like any other, even before the callback has returned. An
@@ -133,7 +185,9 @@ impl<'a, T, const BITS: u32> SharedTurn<'a, T, BITS> {
         deadline: Tick,
     ) -> Result<TimerKey, Revoked<T>> {
         if expired.key == self.key && self.wheel.is_out(self.index) {
-            return self.wheel.rearm_running(self.index, expired, deadline);
+            return self
+                .wheel
+                .rearm_running(self.index, expired, deadline, Run::GoesOn);
         }
         let Expired {
             tolerance, value, ..

@@ -19,8 +19,8 @@
 //! | `REVOKED` | with the callback, or gone | cancelled while its callback runs: may not be armed again |
 //! | `AWAITED` | as `REVOKED` | and somebody waits for the callback to return |
 //!
-//! *running*: a callback runs for this key; the driver, and nobody else, ends it. The entry is not
-//! free before.
+//! *running*: a callback runs for this key; the driver, and nobody else, ends it, or whoever the
+//! driver has handed it to. The entry is not free before.
 //!
 //! *filed*: a promise to whoever arms. The driver will meet this entry at its due tick or before
 //! without being told, though it may not have been told of this very deadline. Anybody may
@@ -42,6 +42,7 @@
 //! |---|---|---|---|
 //! | `EMPTY` | the armer that popped the entry | `ARMED`, `HELD`; version + 1 | filed stays if it was given for an earlier tick. (s) a plain `Release` store if not filed: then nobody else writes |
 //! | `EMPTY` running | the callback's thread | `ARMED` or `HELD`, running; version + 1 | same key; fails if revoked |
+//! | `EMPTY` running | a callback that was deferred | `ARMED` or `HELD`, not running; version + 1 | as above, and its end |
 //! | `ARMED`, `HELD` | whoever has the key | the same with another deadline, `ARMED` or `HELD` | later keeps filed; earlier withdraws it, and marks the entry |
 //! | `ARMED`, `HELD` | whoever has the key | `EMPTY`; not filed if the deadline was far | owns the value, then frees the entry |
 //! | `EMPTY`, filed | the armer that popped the entry | not filed | the filing is too late for it, or its base does not reach |
@@ -52,7 +53,7 @@
 //! | `ARMED` | the driver, at a mark | filed | only on the word by which it filed the entry |
 //! | `EMPTY`, `HELD`, filed | the driver, met it | not filed | it is on no slot any more |
 //! | `ARMED` | the driver, due | `EMPTY` running, not filed | owns the value: on the word whose deadline it judged |
-//! | running | the driver, callback returned | not running; `REVOKED` and `AWAITED` become `EMPTY` | frees the entry if it is `EMPTY` then; `TAKING` is left to its canceller |
+//! | running | the driver, or who it handed the callback to: it has returned | not running; `REVOKED` and `AWAITED` become `EMPTY` | frees the entry if it is `EMPTY` then; `TAKING` is left to its canceller |
 
 /// Which timer's turn the entry is in, and who may do what with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
