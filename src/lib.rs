@@ -138,8 +138,9 @@
 //!
 //! [`SharedWheel`] has `unsafe` where a value goes in and out of its cell, where groups of
 //! entries are made and found, and where the driver's role lends what it guards. Its protocol is one
-//! table of transitions. Loom models try every interleaving of two or three threads, and each is shown to fail
-//! on a deliberate fault. Random programs are compared with the oracle of the single-owner
+//! table of transitions. Loom models of two or three threads try the interleavings with at most
+//! two to four preemptions, some models all that loom tells apart; each model is shown to fail on a
+//! deliberate fault. Random programs are compared with the oracle of the single-owner
 //! wheel, histories of real threads with the sequential specification, and stress runs clean
 //! under the thread and address sanitizers. The [`internals`] say what each of these cannot
 //! see.
@@ -150,6 +151,10 @@
 //!   `no_std`; it needs `alloc`, and atomics of the width of a pointer.
 //! * **`boot-clock`**: `BootClock`, a clock that counts the time a machine spends suspended
 //!   (Linux and Android; other platforms as documented there).
+//! * **`metrics`**: what [`Timers`] count goes to the recorder of the `metrics` crate, see
+//!   `Timers::publish_metrics`.
+//! * **`tracing`**: events with the target `tickwheel`: panics as errors; failures of fallible timers, overruns
+//!   and alarms of the watchdog as warnings; the end of an alarm; shutdowns; every batch as a trace.
 //!
 //! The minimum supported Rust version is 1.85.
 #![no_std]
@@ -183,6 +188,8 @@ mod resolution;
 mod shared;
 mod sync;
 mod tick;
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+mod timers;
 mod timestamp;
 mod wheel;
 
@@ -207,6 +214,13 @@ pub use shared::{
 #[doc(hidden)]
 pub use sync::modelled;
 pub use tick::{Tick, Ticks};
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+pub use timers::{
+    Alarm, ArmError, Backoff, BuildError, Executor, Expirations, Failure, Firing, Histogram,
+    Interval, Missed, Next, Overrun, Panicked, Pending, Run, Shutdown, Sleep, Stats, Timeout,
+    TimeoutError, TimerGuard, TimerOptions, Timers, TimersBuilder, Turned, Unfired, Verdict,
+    WaitError,
+};
 pub use timestamp::Timestamp;
 pub use wheel::{Drain, Expired, Iter, Progress, Turn, Wheel};
 

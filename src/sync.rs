@@ -142,6 +142,6 @@ pub mod modelled {
     atomic!(AtomicBool, bool, []);
     atomic!(AtomicPtr<T>, *mut T, []);
     atomic!(AtomicU32, u32, [fetch_add, fetch_or]);
-    atomic!(AtomicU64, u64, [fetch_add, fetch_or]);
+    atomic!(AtomicU64, u64, [fetch_add, fetch_or, fetch_and]);
     atomic!(AtomicUsize, usize, [fetch_add]);
 }

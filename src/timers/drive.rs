@@ -1,0 +1,254 @@
+//! One turn of the driver, and those who drive by hand.
+
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use super::fire::Batch;
+use super::{Shared, Timers};
+use crate::{Busy, ManualClock, Park, Progress, Tick, Timestamp};
+
+/// What a [`turn`](Timers::turn) has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Turned {
+    /// Timers that fired.
+    pub fired: usize,
+    /// Whether more was due when it ended: the batch was full.
+    pub more: bool,
+}
+
+/// What a driver may do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Something was to do, and maybe more is.
+    Ran(Turned),
+    /// Nothing may fire before that long.
+    Limited(Duration),
+    /// Nothing may fire: paused, or shut down.
+    Closed,
+}
+
+// === impl Timers ===
+
+impl Timers {
+    /// Fires what is due, as much of it as one [batch](super::TimersBuilder::batch) holds. For event loops, and for
+    /// tests with a [`ManualClock`].
+    ///
+    /// # Errors
+    ///
+    /// [`Busy`] if another thread drives, such as the runtime's own, or if this is called from a callback.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{ManualClock, Timers};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timers = Timers::builder().clock(clock.clone()).build_hand_driven()?;
+    /// timers.arm(Duration::from_millis(5), |_| {})?;
+    ///
+    /// assert_eq!(timers.next_timeout(), Some(Duration::from_millis(5)));
+    /// clock.advance(Duration::from_millis(4));
+    /// assert_eq!(timers.turn()?.fired, 0); // never early
+    /// clock.advance(Duration::from_millis(1));
+    /// assert_eq!(timers.turn()?.fired, 1);
+    /// assert_eq!(timers.next_timeout(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn turn(&self) -> Result<Turned, Busy> {
+        Ok(match self.shared.turn()? {
+            Turn::Ran(turned) => turned,
+            Turn::Limited(_) | Turn::Closed => Turned {
+                fired: 0,
+                more: false,
+            },
+        })
+    }
+
+    /// Fires everything that is due, batch by batch. What callbacks arm for the time that is fired waits for
+    /// the next call.
+    ///
+    /// # Errors
+    ///
+    /// [`Busy`], as [`turn`](Self::turn).
+    pub fn turn_fully(&self) -> Result<Turned, Busy> {
+        let mut all = self.turn()?;
+        while all.more {
+            let next = self.turn()?;
+            all.fired += next.fired;
+            all.more = next.more;
+        }
+        Ok(all)
+    }
+
+    /// How long an event loop may sleep before the next [`turn`](Self::turn), rounded up to whole
+    /// milliseconds, as `poll` and `epoll` want it; `None` for as long as it likes.
+    ///
+    /// From then on, until the next `turn`, whoever arms an earlier timer calls the hook given to
+    /// [`wake`](super::TimersBuilder::wake).
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Duration> {
+        const MILLISECOND: u128 = 1_000_000;
+        let sleep = self.shared.may_sleep()?;
+        let millis = sleep.as_nanos().div_ceil(MILLISECOND);
+        Some(Duration::from_millis(
+            u64::try_from(millis).unwrap_or(u64::MAX),
+        ))
+    }
+
+    /// A time before which nothing is due; `None` if nothing is armed for any time. As
+    /// [`SharedWheel::next_deadline`](crate::SharedWheel::next_deadline): it may be early.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        let next = self.shared.next_deadline()?;
+        Some(self.shared.resolution.start_of(next))
+    }
+
+    /// Moves `clock`, which has to be the clock of the runtime, to the next time at which anything
+    /// fires, and fires it. Says how many; 0 if nothing is armed, or nothing may fire, or somebody else
+    /// drives.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{Clock, ManualClock, Timers};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timers = Timers::builder().clock(clock.clone()).build_hand_driven()?;
+    /// timers.arm(Duration::from_secs(3600), |_| {})?;
+    /// assert_eq!(timers.advance_to_next(&clock), 1); // an hour later
+    /// assert_eq!(clock.now().as_nanos(), 3_600_000_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn advance_to_next(&self, clock: &ManualClock) -> usize {
+        loop {
+            let fired = match self.shared.turn() {
+                Ok(Turn::Ran(Turned { fired: 0, more })) => {
+                    if !more {
+                        let Some(next) = self.next_deadline() else {
+                            return 0;
+                        };
+                        if clock.set(next) < next {
+                            return 0; // it is at the end of time
+                        }
+                    }
+                    continue;
+                }
+                Ok(Turn::Ran(Turned { fired, .. })) => fired,
+                Ok(Turn::Limited(wait)) => {
+                    clock.advance(wait);
+                    continue;
+                }
+                Ok(Turn::Closed) | Err(Busy) => return 0,
+            };
+            // The rest of what is due now, if a batch did not hold it.
+            return fired + self.turn_fully().map_or(0, |turned| turned.fired);
+        }
+    }
+}
+
+impl Turned {
+    fn of(progress: Progress) -> Self {
+        Self {
+            fired: progress.fired(),
+            more: !progress.is_done(),
+        }
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Fires a batch of what is due, if anything may fire.
+    pub(super) fn turn(self: &Arc<Self>) -> Result<Turn, Busy> {
+        if !self.gate.look().is_open() {
+            return Ok(Turn::Closed);
+        }
+        let now = self.now();
+        let entries = match self.allows(now) {
+            Ok(entries) => entries,
+            Err(wait) => return Ok(Turn::Limited(wait)),
+        };
+        self.phase.turn_begins();
+        let shown = self.pulse.turn_begins(now, self.resolution.now(now));
+        let progress = self.batch(now, entries);
+        if shown {
+            self.pulse.turn_ends();
+        }
+        if self.phase.turn_ends() {
+            self.fire_due();
+        }
+        #[cfg(feature = "metrics")]
+        self.publish_in_time(now);
+        Ok(Turn::Ran(Turned::of(progress?)))
+    }
+
+    /// Fires what is due at `now`, looking at so many timers at most.
+    pub(super) fn batch(
+        self: &Arc<Self>,
+        now: Timestamp,
+        entries: usize,
+    ) -> Result<Progress, Busy> {
+        let mut batch = Batch::new(now, self.batch.1);
+        let tick = self.resolution.now(now);
+        let progress = loop {
+            let looks = self.pulse.looks();
+            let progress = self.wheel.advance_bounded(tick, entries, |turn, expired| {
+                self.fire(turn, expired, &mut batch);
+            });
+            match progress {
+                // Nobody drives, but somebody looks: it will not be long.
+                Err(Busy) if self.pulse.looked_since(looks) => self.wheel.pause(),
+                progress => break progress?,
+            }
+        };
+        if progress.fired() > 0 {
+            let took = batch.now().saturating_since(now);
+            self.counters.batches.record(took);
+            self.event_batch(progress.fired(), took);
+            if let Some(rate) = &self.rate {
+                let mut rate = rate.lock().unwrap_or_else(|poison| poison.into_inner());
+                rate.spend(progress.fired());
+            }
+        }
+        Ok(progress)
+    }
+
+    /// How many timers a batch may look at now, or how long to wait.
+    pub(super) fn allows(&self, now: Timestamp) -> Result<usize, Duration> {
+        let Some(rate) = &self.rate else {
+            return Ok(self.batch.0);
+        };
+        let mut rate = rate.lock().unwrap_or_else(|poison| poison.into_inner());
+        Ok(rate.allows(now)?.min(self.batch.0))
+    }
+
+    /// How long whoever drives may sleep, unless it is woken; `None` for as long as it likes.
+    pub(super) fn may_sleep(&self) -> Option<Duration> {
+        if !self.gate.look().is_open() {
+            return None;
+        }
+        self.pulse.prepares();
+        let now = self.now();
+        let sleep = match self.wheel.prepare_park() {
+            Err(Busy) | Ok(Park::Now) => Duration::ZERO,
+            Ok(Park::Until(tick)) => {
+                self.pulse.rests(tick);
+                self.resolution.start_of(tick).saturating_since(now)
+            }
+            Ok(Park::Idle) => {
+                self.pulse.rests(Tick::NEVER);
+                return None;
+            }
+        };
+        if sleep.is_zero() {
+            // What is due may have to wait all the same.
+            return Some(self.allows(now).err().unwrap_or_default());
+        }
+        Some(sleep)
+    }
+
+    /// A tick before which nothing is due.
+    pub(super) fn next_deadline(&self) -> Option<Tick> {
+        let _look = self.pulse.look();
+        self.wheel.next_deadline()
+    }
+}

@@ -1,0 +1,280 @@
+//! What the driver does with a timer that is due.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::time::Duration;
+
+use super::Shared;
+use super::executor::Run;
+use super::firing::Firing;
+use super::hooks::{Failure, Overrun, Panicked, Pending, Verdict};
+use super::job::{Call, Ended, Fault, Job, caught};
+use crate::{Expired, SharedTurn, Tick, Ticks, TimerKey, Timestamp};
+
+/// What the driver does at a time.
+pub(super) struct Batch {
+    /// The last reading of the clock.
+    now: Timestamp,
+    /// When it should be over.
+    until: Timestamp,
+}
+
+// === impl Batch ===
+
+impl Batch {
+    pub(super) fn new(now: Timestamp, time: Duration) -> Self {
+        Self {
+            now,
+            until: now.saturating_add(time),
+        }
+    }
+
+    /// When it ended, or the last callback of it.
+    pub(super) fn now(&self) -> Timestamp {
+        self.now
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    /// Fires a timer, or does whatever else is to be done with one that is due.
+    pub(super) fn fire(
+        self: &Arc<Self>,
+        turn: &mut SharedTurn<'_, Job>,
+        expired: Expired<Job>,
+        batch: &mut Batch,
+    ) {
+        if self.gate.look().is_paused() {
+            turn.stop();
+            return self.again(turn, expired);
+        }
+        match expired.value {
+            Job::Wake(waker) => {
+                self.late(expired.deadline, expired.tolerance, batch.now);
+                self.counters.fired.add(1);
+                self.guarded(expired.key, "", || waker.wake());
+                batch.now = self.clock.now();
+            }
+            Job::Call(call) => {
+                let due = Expired {
+                    key: expired.key,
+                    deadline: expired.deadline,
+                    tolerance: expired.tolerance,
+                    value: call,
+                };
+                self.fire_call(turn, due, batch);
+            }
+        }
+        if batch.now >= batch.until || !self.gate.look().is_open() {
+            turn.stop();
+        }
+    }
+
+    fn fire_call(
+        self: &Arc<Self>,
+        turn: &mut SharedTurn<'_, Job>,
+        mut due: Expired<Box<Call>>,
+        batch: &mut Batch,
+    ) {
+        let began = batch.now;
+        let verdict = self.verdict(&due, began);
+        match (verdict, &self.executor) {
+            (Verdict::Fire, None) => {
+                let Expired {
+                    key,
+                    deadline,
+                    tolerance,
+                    value,
+                } = &mut due;
+                let again = self.run_call(*key, *deadline, *tolerance, value, began);
+                if let Some(at) = again {
+                    self.call_again(turn, due, at);
+                } else {
+                    self.guarded(due.key, due.value.label, || drop(due.value));
+                }
+                batch.now = self.clock.now();
+            }
+            (Verdict::Fire, Some(executor)) => {
+                let (key, label) = (due.key, due.value.label);
+                let run = Run::new(self, turn.defer(), due);
+                self.guarded(key, label, || executor.execute(run));
+                batch.now = self.clock.now();
+            }
+            (Verdict::Veto, _) => {
+                self.counters.vetoed.add(1);
+                self.guarded(due.key, due.value.label, || drop(due.value));
+            }
+            (Verdict::Postpone(span), _) => {
+                self.counters.postponed.add(1);
+                self.call_again(turn, due, began.saturating_add(span));
+            }
+        }
+    }
+
+    /// What the hook says about a callback that is due.
+    fn verdict(&self, due: &Expired<Box<Call>>, now: Timestamp) -> Verdict {
+        let Some(hook) = &self.hooks.before_fire else {
+            return Verdict::Fire;
+        };
+        let pending = Pending {
+            key: due.key,
+            label: due.value.label,
+            deadline: self.resolution.start_of(due.deadline),
+            now,
+        };
+        // A hook that panics has not said no.
+        let verdict = self.guarded(due.key, due.value.label, || hook(pending));
+        verdict.unwrap_or(Verdict::Fire)
+    }
+
+    /// Runs a callback, and counts and reports what came of it. Says when it is to be called again.
+    pub(super) fn run_call(
+        self: &Arc<Self>,
+        key: TimerKey,
+        deadline: Tick,
+        tolerance: Ticks,
+        call: &mut Call,
+        began: Timestamp,
+    ) -> Option<Timestamp> {
+        self.late(deadline, tolerance, began);
+        self.counters.fired.add(1);
+        call.due(deadline, self.resolution);
+        let mut firing = Firing {
+            shared: self,
+            key,
+            label: call.label,
+            deadline: self.resolution.start_of(deadline),
+            now: began,
+            skipped: 0,
+            attempt: 1,
+            stopped: false,
+        };
+        let Ended { again, result } = call.run(&mut firing, || self.clock.now());
+        if let Err(fault) = result {
+            self.fault(key, call, again, &fault);
+            // What somebody fails or panics with may panic when it is dropped.
+            self.guarded(key, call.label, || drop(fault));
+        }
+        call.remember_failing(again.is_some(), &self.counters.failing);
+        if let Some((bound, overran)) = &self.hooks.overran {
+            let took = self.clock.now().saturating_since(began);
+            if took > *bound {
+                self.counters.overruns.add(1);
+                let label = call.label;
+                let overrun = Overrun { key, label, took };
+                self.event_overran(&overrun);
+                self.guarded(key, label, || overran(overrun));
+            }
+        }
+        again
+    }
+
+    fn fault(&self, key: TimerKey, call: &Call, again: Option<Timestamp>, fault: &Fault) {
+        let label = call.label;
+        if let Fault::Panicked(payload) = fault {
+            self.panicked(key, label, &**payload);
+        }
+        let attempt = call.failures();
+        if attempt == 0 {
+            return;
+        }
+        self.counters.failures.add(1);
+        if again.is_none() {
+            self.counters.gave_up.add(1);
+        }
+        let error = match fault {
+            Fault::Panicked(_) => None,
+            Fault::Failed(error) => Some(&**error),
+        };
+        let failure = Failure {
+            key,
+            label,
+            attempt,
+            again,
+            error,
+        };
+        self.event_failed(&failure);
+        if let Some(hook) = &self.hooks.failed {
+            self.guarded(key, label, || hook(failure));
+        }
+    }
+
+    fn panicked(&self, key: TimerKey, label: &'static str, payload: &(dyn core::any::Any + Send)) {
+        self.counters.panics.add(1);
+        let panicked = Panicked {
+            key,
+            label,
+            payload,
+        };
+        self.event_panicked(&panicked);
+        if let Some(hook) = &self.hooks.panicked {
+            // What a hook for panics panics with has nobody left to go to.
+            if caught(|| hook(panicked)).is_err() {
+                self.counters.panics.add(1);
+            }
+        }
+    }
+
+    /// Runs somebody's code; a panic is counted and reported.
+    pub(super) fn guarded<R>(
+        &self,
+        key: TimerKey,
+        label: &'static str,
+        run: impl FnOnce() -> R,
+    ) -> Option<R> {
+        match caught(run) {
+            Ok(result) => Some(result),
+            Err(payload) => {
+                self.panicked(key, label, &*payload);
+                // The payload's own drop is user code as well.
+                let _ = caught(|| drop(payload));
+                None
+            }
+        }
+    }
+
+    /// Runs somebody's code that belongs to no timer; a panic is counted.
+    pub(super) fn caught<R>(&self, run: impl FnOnce() -> R) -> Option<R> {
+        match caught(run) {
+            Ok(result) => Some(result),
+            Err(payload) => {
+                self.counters.panics.add(1);
+                // The payload's own drop is user code as well.
+                let _ = caught(|| drop(payload));
+                None
+            }
+        }
+    }
+
+    // --- firing again ---
+
+    fn call_again(&self, turn: &mut SharedTurn<'_, Job>, due: Expired<Box<Call>>, at: Timestamp) {
+        let again = Expired {
+            key: due.key,
+            deadline: self.resolution.deadline(at),
+            tolerance: due.tolerance,
+            value: Job::Call(due.value),
+        };
+        self.again(turn, again);
+    }
+
+    /// Arms a timer that was taken once more, for the deadline it has, under its key.
+    fn again(&self, turn: &mut SharedTurn<'_, Job>, expired: Expired<Job>) {
+        let (key, deadline) = (expired.key, expired.deadline);
+        // Shut down, or cancelled by its callback, it is over.
+        if self.gate.look().is_closed() {
+            self.guarded(key, "", || drop(expired));
+        } else {
+            match turn.rearm_expired(expired, deadline) {
+                Ok(key) => self.recheck(key),
+                Err(revoked) => drop(self.guarded(key, "", || drop(revoked))),
+            }
+        }
+    }
+
+    fn late(&self, deadline: Tick, tolerance: Ticks, now: Timestamp) {
+        let due = self.resolution.start_of(deadline.coalesce(tolerance));
+        self.counters.lateness.record(now.saturating_since(due));
+    }
+}

@@ -1,0 +1,305 @@
+//! The runtime component: a clock, a driver and callbacks over the shared wheel.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `build` | how a runtime is made |
+//! | `arm` | arming: callbacks, periodic and fallible ones |
+//! | `control` | what can be done with one timer: by key, and by guard |
+//! | `job` | what the wheel holds for a timer, and what running it comes to |
+//! | `firing` | what a callback sees |
+//! | `future` | what tasks await |
+//! | `backoff`, `rate` | when to try again; how much may fire |
+//! | `fire` | what the driver does with a timer that is due |
+//! | `executor` | callbacks that run elsewhere |
+//! | `drive` | one turn of the driver; event loops and tests that drive by hand |
+//! | `thread`, `parker` | the driver's thread, and where it sleeps |
+//! | `gate`, `phase`, `shutdown` | pausing, shutting down, and waiting for what still runs |
+//! | `hooks`, `error` | what the owner is asked and told; what is refused |
+//! | `stats`, `histogram` | numbers to watch |
+//! | `pulse` | what whoever drives shows of itself, and looks that are in nobody's way |
+//! | `publish`, `events` | metrics and events for whoever collects them |
+//! | `watchdog`, `judge` | whether the driver is at work: who looks, and what is wrong |
+
+mod arm;
+mod backoff;
+mod build;
+mod control;
+mod drive;
+mod error;
+mod events;
+mod executor;
+mod fire;
+mod firing;
+mod future;
+mod gate;
+mod histogram;
+mod hooks;
+mod job;
+mod judge;
+mod parker;
+mod phase;
+#[cfg(feature = "metrics")]
+mod publish;
+mod pulse;
+mod rate;
+mod shutdown;
+mod stats;
+mod thread;
+mod watchdog;
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
+use core::time::Duration;
+use std::sync::{Mutex, OnceLock};
+
+use crate::shared::SharedWheel;
+use crate::sync::Ordering;
+use crate::sync::unmodelled::AtomicUsize;
+use crate::{Clock, Resolution, Timestamp};
+use gate::Gate;
+use hooks::Hooks;
+use job::Job;
+use parker::Parker;
+use phase::Phase;
+use pulse::Pulse;
+use rate::Rate;
+use stats::Counters;
+use watchdog::Health;
+
+pub use arm::TimerOptions;
+pub use backoff::Backoff;
+pub use build::TimersBuilder;
+pub use control::TimerGuard;
+pub use drive::Turned;
+pub use error::{ArmError, BuildError, WaitError};
+pub use executor::{Executor, Run};
+pub use firing::Firing;
+pub use future::{Expirations, Interval, Sleep, Timeout, TimeoutError};
+pub use histogram::Histogram;
+pub use hooks::{Failure, Overrun, Panicked, Pending, Verdict};
+pub use job::{Missed, Next};
+pub use judge::Alarm;
+pub use shutdown::{Shutdown, Unfired};
+pub use stats::Stats;
+
+/// Deadlines with a clock, a thread and callbacks: the timers of a service.
+///
+/// ```
+/// use std::sync::mpsc;
+/// use std::time::Duration;
+/// use tickwheel::Timers;
+///
+/// let timers = Timers::new()?;
+/// let (done, wait) = mpsc::channel();
+/// timers.arm(Duration::from_millis(5), move |_| done.send("five milliseconds").unwrap())?;
+/// let idle = timers.arm(Duration::from_secs(300), |_| println!("idle"))?;
+/// timers.rearm(idle, Duration::from_secs(600))?; // there was traffic
+///
+/// assert_eq!(wait.recv()?, "five milliseconds");
+/// assert!(timers.cancel(idle).is_cancelled());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A handle is cheap to clone; all clones are the same runtime. When the last one is dropped
+/// it [shuts down](Self::shutdown), and its thread ends.
+///
+/// # One thread, or yours
+///
+/// [`new`](Self::new) and [`build`](TimersBuilder::build) start a thread that drives: it sleeps until the
+/// next deadline and not a moment less, is woken only by an arm that is earlier than that, and
+/// runs the callbacks, unless there is an [executor](TimersBuilder::executor) for them. While a
+/// callback runs in it, others wait: callbacks should be short, or run elsewhere.
+///
+/// [`build_hand_driven`](TimersBuilder::build_hand_driven) starts none. An event loop sleeps for
+/// [`next_timeout`](Self::next_timeout) and calls [`turn`](Self::turn); a test moves a
+/// [`ManualClock`](crate::ManualClock) and calls [`advance_to_next`](Self::advance_to_next).
+///
+/// # When
+///
+/// Never early: a deadline rounds up to a tick of the [resolution](TimersBuilder::resolution), by default a
+/// millisecond, the present rounds down. `Duration::MAX` means never. Timers that are due at one tick fire
+/// in no particular order; those of an earlier tick fire first.
+///
+/// # Keys and guards
+///
+/// Arming returns a [`TimerKey`](crate::TimerKey): plain data, which may be copied, sent and stored, and does nothing
+/// when it is dropped. A timer whose key is forgotten fires. A [`TimerGuard`], which
+/// [`guard`](Self::guard) makes of a key, cancels the timer when it is dropped.
+///
+/// # Panics in callbacks
+///
+/// They are caught, counted and [reported](TimersBuilder::on_panic); the driver lives, and a
+/// periodic timer goes on.
+///
+/// # Locks
+///
+/// To arm, cancel and re-arm takes no lock, and waits for nobody. Nobody's code (callbacks, wakers, hooks,
+/// destructors) runs while a lock is held, and all of it may use the runtime.
+pub struct Timers {
+    shared: Arc<Shared>,
+}
+
+/// What all handles and the driver share.
+pub(super) struct Shared {
+    wheel: SharedWheel<Job>,
+    resolution: Resolution,
+    clock: Box<dyn Clock + Send + Sync>,
+    gate: Gate,
+    phase: Phase,
+    /// Where the driver's thread sleeps; nobody does if there is none.
+    parker: Arc<Parker>,
+    /// How to get the attention of whoever drives by hand.
+    call: Option<Arc<dyn Fn() + Send + Sync>>,
+    has_thread: bool,
+    executor: Option<Box<dyn Executor>>,
+    hooks: Hooks,
+    /// The most entries to look at, and the longest to take, at a time.
+    batch: (usize, Duration),
+    rate: Option<Mutex<Rate>>,
+    counters: Counters,
+    pulse: Arc<Pulse>,
+    health: Health,
+    #[cfg(feature = "metrics")]
+    published: publish::Published,
+    /// By which name it is known to whoever collects events.
+    #[cfg(feature = "tracing")]
+    name: Box<str>,
+    /// Handles. The driver and the futures hold the runtime, but do not keep it going.
+    handles: AtomicUsize,
+}
+
+// === impl Timers ===
+
+impl Timers {
+    /// A runtime with a thread of its own and everything else as it comes: ticks of a millisecond on
+    /// the monotonic clock, callbacks in the thread, no limit.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError::Spawn`] if the thread cannot be started.
+    pub fn new() -> Result<Self, BuildError> {
+        Self::builder().build()
+    }
+
+    /// A runtime made otherwise.
+    pub fn builder() -> TimersBuilder {
+        TimersBuilder::new()
+    }
+
+    /// The runtime of this process, as [`new`](Self::new) makes it, started when it is first asked for.
+    ///
+    /// It is never dropped. It may be shut down, by whoever does so for all.
+    ///
+    /// # Panics
+    ///
+    /// If its thread cannot be started.
+    pub fn global() -> &'static Self {
+        static GLOBAL: OnceLock<Timers> = OnceLock::new();
+        GLOBAL.get_or_init(|| match Self::new() {
+            Ok(timers) => timers,
+            Err(error) => panic!("{error}: {:?}", core::error::Error::source(&error)),
+        })
+    }
+
+    /// A handle of the runtime, which is counted.
+    pub(super) fn of(shared: &Arc<Shared>) -> Self {
+        // ORDERING: Relaxed. A handle is made of something that keeps the runtime.
+        shared.handles.fetch_add(1, Ordering::Relaxed);
+        Self {
+            shared: Arc::clone(shared),
+        }
+    }
+
+    /// The time, by the clock of the runtime.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.shared.now()
+    }
+
+    /// How long a tick is.
+    #[must_use]
+    pub fn resolution(&self) -> Resolution {
+        self.shared.resolution
+    }
+
+    /// Timers armed now, suspended ones included. Exact when nobody arms or cancels meanwhile.
+    /// O(shards).
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shared.wheel.len()
+    }
+
+    /// Whether, at some moment during the call, no timer was armed. O(shards).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Panics if anything about the wheel is not as it should be, as
+    /// [`SharedWheel::check`](crate::SharedWheel) does. For tests.
+    #[doc(hidden)]
+    pub fn check(&self) {
+        self.shared.wheel.check();
+    }
+
+    /// Drives in this thread until the runtime is shut down: what its own thread does. For models.
+    #[cfg(loom)]
+    #[doc(hidden)]
+    pub fn drive_here(&self) {
+        thread::run(&self.shared);
+        self.shared.phase.thread_ends();
+    }
+
+    /// Whether both are handles of the same runtime.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl Clone for Timers {
+    fn clone(&self) -> Self {
+        Self::of(&self.shared)
+    }
+}
+
+impl Drop for Timers {
+    /// The last handle shuts the runtime down.
+    fn drop(&mut self) {
+        // ORDERING: AcqRel. Release pairs with the Acquire of the last to go, which so sees all that
+        // was done by handles before.
+        if self.shared.handles.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.shared.shut_down(Shutdown::Drop);
+        }
+    }
+}
+
+impl fmt::Debug for Timers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timers")
+            .field("len", &self.len())
+            .field("now", &self.now())
+            .field("resolution", &self.shared.resolution)
+            .finish_non_exhaustive()
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    #[inline]
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Gets the attention of whoever drives, and of the watchdog.
+    fn call_driver(&self) {
+        self.pulse.stir();
+        if self.has_thread {
+            self.parker.unpark();
+        } else if let Some(call) = &self.call {
+            call();
+        }
+    }
+}
