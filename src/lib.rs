@@ -36,7 +36,10 @@
 //! |---|---|
 //! | one owner (an event loop, a network stack, a simulation) and ticks of its own | [`Wheel`] |
 //! | many threads that arm and cancel, and one that drives | [`SharedWheel`], and a [`Local`] for each thread that arms much |
-//! | a clock, and durations | [`Wheel`] with a [`Resolution`] and a [`Clock`]; see the example `network_timers` |
+//! | a clock, durations and callbacks: a service | [`Timers`], which has a thread that drives, or lets an event loop or a test do it |
+//! | futures that have to end in time | [`Timers`] too: [`timeout`](Timers::timeout), [`sleep`](Timers::sleep), on any runtime |
+//! | values that expire, polled by one task | [`Expirations`] |
+//! | a clock, and durations, and one owner | [`Wheel`] with a [`Resolution`] and a [`Clock`]; see the example `network_timers` |
 //! | fewer than a dozen timers | an array; you do not need this crate |
 //!
 //! # Driving the wheel
@@ -105,6 +108,10 @@
 //! * **Three answers to `cancel`:** the value, or that the callback is running now, or
 //!   too late. See [`Cancel`].
 //!
+//! [`Timers`] gives all of these for durations and callbacks, and says what becomes of a timer whatever
+//! happens: a panic is caught, a failure is tried again if that was asked for, and a shutdown drops, hands
+//! back or fires what is left, each timer once.
+//!
 //! # Costs
 //!
 //! | operation | time | allocates |
@@ -125,7 +132,7 @@
 //!
 //! # What it is not
 //!
-//! No async runtime, no thread, no persistence, and no wall clock: a deadline that has to
+//! No async runtime (its futures work in any), no persistence, and no wall clock: a deadline that has to
 //! survive a restart is a wall-clock time, and [`WallAnchor`] converts it.
 //!
 //! # Safety and correctness
@@ -147,8 +154,10 @@
 //!
 //! # Crate features
 //!
-//! * **`std`** (default): [`SharedWheel`], [`MonotonicClock`] and [`WallAnchor`]. Without it the crate is
+//! * **`std`** (default): [`SharedWheel`], [`Timers`], [`MonotonicClock`] and [`WallAnchor`]. Without it the crate is
 //!   `no_std`; it needs `alloc`, and atomics of the width of a pointer.
+//! * **`stream`**: [`Interval`] and [`Expirations`] are streams of `futures-core`.
+//! * **`metrics`**, **`tracing`**: what [`Timers`] counts and notices goes to those crates.
 //! * **`boot-clock`**: `BootClock`, a clock that counts the time a machine spends suspended
 //!   (Linux and Android; other platforms as documented there).
 //! * **`metrics`**: what [`Timers`] count goes to the recorder of the `metrics` crate, see

@@ -31,7 +31,7 @@ pub(super) struct Private<const BITS: u32> {
 /// What became of the entries that were met and did not fire.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Met {
-    /// Moved to a later slot.
+    /// Not due yet, and filed anew.
     pub(super) moved: u64,
     /// Forgotten: nobody had armed them again.
     pub(super) gone: u64,
@@ -354,7 +354,8 @@ impl<T, const BITS: u32> Drop for Driving<'_, T, BITS> {
         self.publish_now();
         let (driver, met) = (&self.wheel.driver.0, self.private.met);
         // ORDERING: Relaxed. Numbers to look at.
-        driver.moved.store(met.moved, Ordering::Relaxed);
+        let moved = met.moved + self.private.wheel.moved();
+        driver.moved.store(moved, Ordering::Relaxed);
         driver.gone.store(met.gone, Ordering::Relaxed);
         // ORDERING: Relaxed, see `drives_here`.
         self.wheel.driver.0.thread.store(0, Ordering::Relaxed);

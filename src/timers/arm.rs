@@ -245,11 +245,13 @@ impl TimerOptions<'_> {
         if period.is_zero() {
             return Err(ArmError::ZeroPeriod);
         }
+        let shared = &self.timers.shared;
         let nominal = self.after(period);
         self.arm_body(nominal, || Body::Every {
             period,
             missed,
             nominal,
+            armed: shared.resolution.deadline(nominal),
             skipped: 0,
             run: Box::new(callback),
         })
@@ -298,11 +300,7 @@ impl TimerOptions<'_> {
     ) -> Result<TimerKey, ArmError> {
         let shared = &self.timers.shared;
         let deadline = shared.resolution.deadline(deadline);
-        // Whole ticks of it, so that it is not exceeded.
-        let tolerance = shared
-            .resolution
-            .now(Timestamp::from_duration(self.tolerance));
-        let tolerance = Ticks::new(tolerance.get());
+        let tolerance = shared.whole_ticks(self.tolerance);
         let label = self.label;
         let call = || {
             Job::Call(Box::new(Call {
@@ -326,6 +324,12 @@ impl fmt::Debug for TimerOptions<'_> {
 // === impl Shared ===
 
 impl Shared {
+    /// A tolerance in ticks: whole ones, so that it is not exceeded.
+    fn whole_ticks(&self, tolerance: Duration) -> Ticks {
+        let ticks = self.resolution.now(Timestamp::from_duration(tolerance));
+        Ticks::new(ticks.get())
+    }
+
     /// The time that much from now.
     pub(super) fn after(&self, after: Duration) -> Timestamp {
         self.now().saturating_add(after)

@@ -6,18 +6,18 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 use core::time::Duration;
-use std::sync::Mutex;
 
 use super::executor::Executor;
 use super::gate::Gate;
 use super::hooks::{Failure, Hooks, Overrun, Panicked, Pending, Verdict};
+use super::pace::{Allowance, Pace};
 use super::parker::Parker;
 use super::phase::Phase;
 use super::pulse::Pulse;
 use super::rate::Rate;
 use super::stats::Counters;
 use super::watchdog::{self, Health};
-use super::{Alarm, BuildError, Shared, Timers, thread};
+use super::{BuildError, Shared, Timers, thread};
 use crate::shared::SharedWheel;
 use crate::sync::unmodelled::AtomicUsize;
 use crate::{Clock, MonotonicClock, Resolution};
@@ -42,35 +42,35 @@ use crate::{Clock, MonotonicClock, Resolution};
 pub struct TimersBuilder {
     resolution: Resolution,
     clock: Option<Box<dyn Clock + Send + Sync>>,
+    /// Whether sleeps go by a clock that counts suspended time.
+    suspendable: bool,
     shards: Option<usize>,
     limit: Option<usize>,
     name: String,
     wake: Option<Arc<dyn Fn() + Send + Sync>>,
     executor: Option<Box<dyn Executor>>,
     hooks: Hooks,
-    batch: (usize, Duration),
+    batch: Allowance,
     rate: Option<(u32, Duration)>,
-    watchdog: Option<watchdog::Hook>,
-    bound: Option<Duration>,
+    pub(super) watchdog: Option<watchdog::Hook>,
+    pub(super) bound: Option<Duration>,
 }
 
 // === impl TimersBuilder ===
 
 impl TimersBuilder {
-    /// The least that a batch may be: what is armed meanwhile has to be filed too.
-    const LEAST_BATCH: usize = 64;
-
     pub(super) fn new() -> Self {
         Self {
             resolution: Resolution::MILLISECOND,
             clock: None,
+            suspendable: false,
             shards: None,
             limit: None,
             name: "tickwheel".to_owned(),
             wake: None,
             executor: None,
             hooks: Hooks::default(),
-            batch: (4096, Duration::from_millis(10)),
+            batch: Allowance::new(4096, Duration::from_millis(10)),
             rate: None,
             watchdog: None,
             bound: None,
@@ -92,6 +92,20 @@ impl TimersBuilder {
     /// nothing fires, and the thread looks at it once a tick. With one that goes back time stands still until it is where it was.
     pub fn clock(mut self, clock: impl Clock + Send + Sync + 'static) -> Self {
         self.clock = Some(Box::new(clock));
+        self.suspendable = false;
+        self
+    }
+
+    /// A [`BootClock`](crate::BootClock), which counts the time the machine is suspended; a thread that drives
+    /// by it is woken when the machine resumes.
+    ///
+    /// For sessions and leases that lapse while a laptop's lid is closed. Where the platform's clock does
+    /// not count that time, what is due meanwhile is late by it. An event loop that drives by
+    /// hand has to see to its being woken itself.
+    #[cfg(feature = "boot-clock")]
+    pub fn boot_clock(mut self) -> Self {
+        self = self.clock(crate::BootClock::new());
+        self.suspendable = true;
         self
     }
 
@@ -115,11 +129,12 @@ impl TimersBuilder {
 
     // --- driving ---
 
-    /// The name of the driver's thread; `tickwheel` without this.
+    /// The name of the driver's thread; `tickwheel` without this. By hand or with a thread, it is the name
+    /// of the runtime in metrics and events.
     ///
     /// # Panics
     ///
-    /// [`build`](Self::build) does, if it contains a null byte.
+    /// [`build`](Self::build) does, if it contains a null byte; so does a build with a watchdog.
     pub fn thread_name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
@@ -129,7 +144,7 @@ impl TimersBuilder {
     /// callback returns. Then it looks at the clock, and at whether it is to pause or stop, and goes
     /// on. Without this 4096 and 10 milliseconds; fewer than 64 entries count as 64.
     pub fn batch(mut self, entries: usize, time: Duration) -> Self {
-        self.batch = (entries.max(Self::LEAST_BATCH), time);
+        self.batch = Allowance::new(entries, time);
         self
     }
 
@@ -212,48 +227,6 @@ impl TimersBuilder {
         self
     }
 
-    /// Starts a watchdog: a thread, named after the driver's with `-watch`, which tells `hook` when timers
-    /// are late by more than `bound`, when the driver has been in one turn for longer, when nobody
-    /// drives, and when the clock stands. See [`Alarm`]. Also for a runtime that is driven by hand.
-    ///
-    /// Without a bound it is twice the [resolution](Self::resolution) and the time of a [batch](Self::batch). It
-    /// counts as no less than a tick and a millisecond. What is wrong for longer than twice the bound is
-    /// noticed; what is over sooner may be. Each kind of alarm is reported once, until
-    /// [`Over`](Alarm::Over) says that a look has found nothing wrong any more.
-    ///
-    /// It looks once in a bound at most, and sleeps on while the driver sleeps, or is
-    /// paused: with nothing armed it does not wake at all. (A driver by hand sleeps as far as it asks
-    /// [`next_timeout`](Timers::next_timeout). One that does not ask is looked at once in a bound.)
-    ///
-    /// It ends when the runtime is shut down, without another report, and does not keep it going, unless `hook`
-    /// holds a handle. [`wait`](Timers::wait) does not wait for it. Panics of `hook` are caught and counted.
-    ///
-    /// ```
-    /// use std::sync::mpsc;
-    /// use std::time::Duration;
-    /// use tickwheel::{Alarm, Timers};
-    ///
-    /// let (report, reports) = mpsc::channel();
-    /// let timers = Timers::builder()
-    ///     .watchdog(Duration::from_millis(20), move |alarm| report.send(alarm).unwrap_or(()))
-    ///     .build()?;
-    /// let (go_on, blocks) = mpsc::channel::<()>();
-    /// timers.arm(Duration::ZERO, move |_| blocks.recv().unwrap_or(()))?;
-    /// assert!(matches!(reports.recv()?, Alarm::Stalled { .. }));
-    /// go_on.send(())?;
-    /// assert!(reports.iter().any(|alarm| matches!(alarm, Alarm::Over { .. })));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn watchdog(
-        mut self,
-        bound: impl Into<Option<Duration>>,
-        hook: impl Fn(Alarm) + Send + Sync + 'static,
-    ) -> Self {
-        self.watchdog = Some(Box::new(hook));
-        self.bound = bound.into();
-        self
-    }
-
     // --- building ---
 
     /// A runtime that is driven by a thread of its own.
@@ -292,17 +265,11 @@ impl TimersBuilder {
         if self.limit == Some(0) {
             return Err(BuildError::ZeroLimit);
         }
-        let rate = match self.rate {
-            None => None,
-            Some((count, per)) => {
-                let rate = Rate::new(count, per).ok_or(BuildError::ZeroRate)?;
-                Some(Mutex::new(rate))
-            }
-        };
+        let rate = Rate::limit(self.rate)?;
         let clock = self
             .clock
             .unwrap_or_else(|| Box::new(MonotonicClock::new()));
-        let parker = Arc::new(Parker::new());
+        let parker = Arc::new(parker(self.suspendable && has_thread)?);
         let pulse = Arc::new(Pulse::new());
         let shown = Arc::clone(&pulse);
         let mut wheel = SharedWheel::builder().starting_at(self.resolution.now(clock.now()));
@@ -329,37 +296,53 @@ impl TimersBuilder {
         }
         let wheel = wheel.build();
         let counters = Counters::new(wheel.shards());
-        let health = Health::new(self.bound, self.resolution, self.batch.1);
-        let timers = Timers {
-            shared: Arc::new(Shared {
-                wheel,
-                resolution: self.resolution,
-                clock,
-                gate: Gate::new(),
-                phase: Phase::new(),
-                parker,
-                call: self.wake,
-                has_thread,
-                executor: self.executor,
-                hooks: self.hooks,
-                batch: self.batch,
-                rate,
-                counters,
-                pulse,
-                health,
-                #[cfg(feature = "metrics")]
-                published: super::publish::Published::new(&self.name),
-                #[cfg(feature = "tracing")]
-                name: self.name.clone().into_boxed_str(),
-                handles: AtomicUsize::new(1),
-            }),
-        };
+        let health = Health::new(self.bound, self.resolution, self.batch.time);
+        let timers = Timers::first(Shared {
+            wheel,
+            resolution: self.resolution,
+            clock,
+            gate: Gate::new(),
+            phase: Phase::new(),
+            parker,
+            call: self.wake,
+            has_thread,
+            executor: self.executor,
+            hooks: self.hooks,
+            pace: Pace::new(self.batch, rate),
+            counters,
+            pulse,
+            health,
+            #[cfg(feature = "metrics")]
+            published: super::publish::Published::new(&self.name),
+            #[cfg(feature = "tracing")]
+            name: self.name.clone().into_boxed_str(),
+            handles: AtomicUsize::new(1),
+        });
         if let Some(hook) = self.watchdog.take() {
             let name = self.name + "-watch";
             watchdog::start(&timers.shared, name, hook).map_err(BuildError::Spawn)?;
         }
         Ok(timers)
     }
+}
+
+#[cfg(all(
+    feature = "boot-clock",
+    any(target_os = "linux", target_os = "android")
+))]
+fn parker(suspendable: bool) -> Result<Parker, BuildError> {
+    if suspendable {
+        return Parker::suspendable().map_err(BuildError::Spawn);
+    }
+    Ok(Parker::new())
+}
+
+#[cfg(not(all(
+    feature = "boot-clock",
+    any(target_os = "linux", target_os = "android")
+)))]
+fn parker(_suspendable: bool) -> Result<Parker, BuildError> {
+    Ok(Parker::new())
 }
 
 impl fmt::Debug for TimersBuilder {

@@ -4,8 +4,9 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use super::fire::Batch;
+use super::pace::Allowance;
 use super::{Shared, Timers};
-use crate::{Busy, ManualClock, Park, Progress, Tick, Timestamp};
+use crate::{Busy, ManualClock, Park, Tick, Timestamp};
 
 /// What a [`turn`](Timers::turn) has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +56,7 @@ impl Timers {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn turn(&self) -> Result<Turned, Busy> {
-        Ok(match self.shared.turn()? {
+        Ok(match self.turn_here()? {
             Turn::Ran(turned) => turned,
             Turn::Limited(_) | Turn::Closed => Turned {
                 fired: 0,
@@ -88,7 +89,9 @@ impl Timers {
     #[must_use]
     pub fn next_timeout(&self) -> Option<Duration> {
         const MILLISECOND: u128 = 1_000_000;
-        let sleep = self.shared.may_sleep()?;
+        let sleep = self.shared.may_sleep();
+        self.announce_again();
+        let sleep = sleep?;
         let millis = sleep.as_nanos().div_ceil(MILLISECOND);
         Some(Duration::from_millis(
             u64::try_from(millis).unwrap_or(u64::MAX),
@@ -120,7 +123,7 @@ impl Timers {
     /// ```
     pub fn advance_to_next(&self, clock: &ManualClock) -> usize {
         loop {
-            let fired = match self.shared.turn() {
+            let fired = match self.turn_here() {
                 Ok(Turn::Ran(Turned { fired: 0, more })) => {
                     if !more {
                         let Some(next) = self.next_deadline() else {
@@ -145,13 +148,27 @@ impl Timers {
     }
 }
 
-impl Turned {
-    fn of(progress: Progress) -> Self {
-        Self {
-            fired: progress.fired(),
-            more: !progress.is_done(),
+impl Timers {
+    fn turn_here(&self) -> Result<Turn, Busy> {
+        let turn = self.shared.turn();
+        self.announce_again();
+        turn
+    }
+
+    /// Lets the driver's thread, if there is one, announce again until when it sleeps: whoever else turns, or
+    /// asks for how long to sleep, takes its announcement back, and then an arm wakes nobody.
+    fn announce_again(&self) {
+        if self.shared.has_thread {
+            self.shared.parker.unpark();
         }
     }
+}
+
+/// A turn, until it has ended, be it by a panic.
+struct Turning<'a> {
+    shared: &'a Arc<Shared>,
+    /// Whether it is the one that is shown.
+    shown: bool,
 }
 
 // === impl Shared ===
@@ -163,62 +180,54 @@ impl Shared {
             return Ok(Turn::Closed);
         }
         let now = self.now();
-        let entries = match self.allows(now) {
-            Ok(entries) => entries,
+        let allowance = match self.pace.allows(now) {
+            Ok(allowance) => allowance,
             Err(wait) => return Ok(Turn::Limited(wait)),
         };
-        self.phase.turn_begins();
-        let shown = self.pulse.turn_begins(now, self.resolution.now(now));
-        let progress = self.batch(now, entries);
-        if shown {
-            self.pulse.turn_ends();
-        }
-        if self.phase.turn_ends() {
-            self.fire_due();
-        }
+        self.phase.run_begins();
+        let turning = Turning {
+            shared: self,
+            shown: self.pulse.turn_begins(now, self.resolution.now(now)),
+        };
+        let turned = self.batch(now, allowance);
+        drop(turning);
         #[cfg(feature = "metrics")]
         self.publish_in_time(now);
-        Ok(Turn::Ran(Turned::of(progress?)))
+        Ok(Turn::Ran(turned?))
     }
 
-    /// Fires what is due at `now`, looking at so many timers at most.
+    /// Fires what is due at `now`, held to what is allowed.
     pub(super) fn batch(
         self: &Arc<Self>,
         now: Timestamp,
-        entries: usize,
-    ) -> Result<Progress, Busy> {
-        let mut batch = Batch::new(now, self.batch.1);
+        allowance: Allowance,
+    ) -> Result<Turned, Busy> {
+        let mut batch = Batch::new(now, allowance.time);
         let tick = self.resolution.now(now);
         let progress = loop {
             let looks = self.pulse.looks();
-            let progress = self.wheel.advance_bounded(tick, entries, |turn, expired| {
-                self.fire(turn, expired, &mut batch);
-            });
+            let progress = self
+                .wheel
+                .advance_bounded(tick, allowance.entries, |turn, expired| {
+                    self.fire(turn, expired, &mut batch);
+                });
             match progress {
                 // Nobody drives, but somebody looks: it will not be long.
                 Err(Busy) if self.pulse.looked_since(looks) => self.wheel.pause(),
                 progress => break progress?,
             }
         };
-        if progress.fired() > 0 {
+        let fired = batch.fired();
+        if fired > 0 {
             let took = batch.now().saturating_since(now);
             self.counters.batches.record(took);
-            self.event_batch(progress.fired(), took);
-            if let Some(rate) = &self.rate {
-                let mut rate = rate.lock().unwrap_or_else(|poison| poison.into_inner());
-                rate.spend(progress.fired());
-            }
+            self.event_batch(fired, took);
+            self.pace.spend(fired);
         }
-        Ok(progress)
-    }
-
-    /// How many timers a batch may look at now, or how long to wait.
-    pub(super) fn allows(&self, now: Timestamp) -> Result<usize, Duration> {
-        let Some(rate) = &self.rate else {
-            return Ok(self.batch.0);
-        };
-        let mut rate = rate.lock().unwrap_or_else(|poison| poison.into_inner());
-        Ok(rate.allows(now)?.min(self.batch.0))
+        Ok(Turned {
+            fired,
+            more: !progress.is_done(),
+        })
     }
 
     /// How long whoever drives may sleep, unless it is woken; `None` for as long as it likes.
@@ -241,7 +250,7 @@ impl Shared {
         };
         if sleep.is_zero() {
             // What is due may have to wait all the same.
-            return Some(self.allows(now).err().unwrap_or_default());
+            return Some(self.pace.allows(now).err().unwrap_or_default());
         }
         Some(sleep)
     }
@@ -250,5 +259,17 @@ impl Shared {
     pub(super) fn next_deadline(&self) -> Option<Tick> {
         let _look = self.pulse.look();
         self.wheel.next_deadline()
+    }
+}
+
+impl Drop for Turning<'_> {
+    fn drop(&mut self) {
+        if self.shown {
+            self.shared.pulse.turn_ends();
+        }
+        // Whoever shut the runtime down may have found this turn under way.
+        if self.shared.phase.run_ends() && !std::thread::panicking() {
+            self.shared.fire_due();
+        }
     }
 }

@@ -23,7 +23,7 @@ pub enum BuildError {
     ZeroLimit,
     /// A rate of no firings at all, or for no time.
     ZeroRate,
-    /// The driver's thread, or the watchdog's, could not be started.
+    /// The driver's thread, or the watchdog's, could not be started, or what it sleeps on not be had.
     Spawn(io::Error),
 }
 

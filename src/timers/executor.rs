@@ -122,16 +122,18 @@ impl Run {
         let wheel = &self.shared.wheel;
         match again {
             Some(at) if !self.shared.gate.look().is_closed() => {
+                let at = self.shared.resolution.deadline(at);
+                value.armed_for(at);
                 let again = Expired {
                     key,
                     deadline,
                     tolerance,
                     value: Job::Call(value),
                 };
-                let at = self.shared.resolution.deadline(at);
-                // If it was cancelled meanwhile it is over.
-                if wheel.finish_rearmed(deferred, again, at).is_ok() {
-                    self.shared.recheck(key);
+                match wheel.finish_rearmed(deferred, again, at) {
+                    Ok(key) => self.shared.recheck(key),
+                    // It was cancelled meanwhile, and is over.
+                    Err(revoked) => drop(self.shared.guarded(key, "", || drop(revoked))),
                 }
             }
             _ => {

@@ -17,6 +17,8 @@ pub(super) struct Batch {
     now: Timestamp,
     /// When it should be over.
     until: Timestamp,
+    /// Callbacks that were called or handed over, and futures that were woken.
+    fired: usize,
 }
 
 // === impl Batch ===
@@ -26,7 +28,13 @@ impl Batch {
         Self {
             now,
             until: now.saturating_add(time),
+            fired: 0,
         }
+    }
+
+    /// How many have fired. What was vetoed, postponed or put back has not.
+    pub(super) fn fired(&self) -> usize {
+        self.fired
     }
 
     /// When it ended, or the last callback of it.
@@ -51,10 +59,11 @@ impl Shared {
         }
         match expired.value {
             Job::Wake(waker) => {
+                batch.fired += 1;
                 self.late(expired.deadline, expired.tolerance, batch.now);
                 self.counters.fired.add(1);
                 self.guarded(expired.key, "", || waker.wake());
-                batch.now = self.clock.now();
+                batch.now = self.now();
             }
             Job::Call(call) => {
                 let due = Expired {
@@ -79,6 +88,7 @@ impl Shared {
     ) {
         let began = batch.now;
         let verdict = self.verdict(&due, began);
+        batch.fired += usize::from(verdict == Verdict::Fire);
         match (verdict, &self.executor) {
             (Verdict::Fire, None) => {
                 let Expired {
@@ -93,13 +103,13 @@ impl Shared {
                 } else {
                     self.guarded(due.key, due.value.label, || drop(due.value));
                 }
-                batch.now = self.clock.now();
+                batch.now = self.now();
             }
             (Verdict::Fire, Some(executor)) => {
                 let (key, label) = (due.key, due.value.label);
                 let run = Run::new(self, turn.defer(), due);
                 self.guarded(key, label, || executor.execute(run));
-                batch.now = self.clock.now();
+                batch.now = self.now();
             }
             (Verdict::Veto, _) => {
                 self.counters.vetoed.add(1);
@@ -150,7 +160,7 @@ impl Shared {
             attempt: 1,
             stopped: false,
         };
-        let Ended { again, result } = call.run(&mut firing, || self.clock.now());
+        let Ended { again, result } = call.run(&mut firing, || self.now());
         if let Err(fault) = result {
             self.fault(key, call, again, &fault);
             // What somebody fails or panics with may panic when it is dropped.
@@ -158,7 +168,7 @@ impl Shared {
         }
         call.remember_failing(again.is_some(), &self.counters.failing);
         if let Some((bound, overran)) = &self.hooks.overran {
-            let took = self.clock.now().saturating_since(began);
+            let took = self.now().saturating_since(began);
             if took > *bound {
                 self.counters.overruns.add(1);
                 let label = call.label;
@@ -249,10 +259,17 @@ impl Shared {
 
     // --- firing again ---
 
-    fn call_again(&self, turn: &mut SharedTurn<'_, Job>, due: Expired<Box<Call>>, at: Timestamp) {
+    fn call_again(
+        &self,
+        turn: &mut SharedTurn<'_, Job>,
+        mut due: Expired<Box<Call>>,
+        at: Timestamp,
+    ) {
+        let deadline = self.resolution.deadline(at);
+        due.value.armed_for(deadline);
         let again = Expired {
             key: due.key,
-            deadline: self.resolution.deadline(at),
+            deadline,
             tolerance: due.tolerance,
             value: Job::Call(due.value),
         };

@@ -44,6 +44,8 @@ pub(super) enum Body {
         missed: Missed,
         /// When it should have fired, unrounded.
         nominal: Timestamp,
+        /// The tick it was armed for by the runtime: if it fires for another one, it was moved.
+        armed: Tick,
         /// Periods passed over since the last call.
         skipped: u64,
         run: Many,
@@ -183,12 +185,19 @@ impl Call {
         }
     }
 
-    /// Takes note of the deadline for which it fires: the nominal one, or what the timer was moved to.
+    /// Takes note of the deadline for which it fires. If somebody has moved it, it counts from there.
     pub(super) fn due(&mut self, deadline: Tick, resolution: Resolution) {
-        if let Body::Every { nominal, .. } = &mut self.body {
-            if resolution.deadline(*nominal) != deadline {
+        if let Body::Every { nominal, armed, .. } = &mut self.body {
+            if *armed != deadline {
                 *nominal = resolution.start_of(deadline);
             }
+        }
+    }
+
+    /// Takes note of the deadline for which the runtime arms it.
+    pub(super) fn armed_for(&mut self, deadline: Tick) {
+        if let Body::Every { armed, .. } = &mut self.body {
+            *armed = deadline;
         }
     }
 

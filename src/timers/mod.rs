@@ -8,11 +8,12 @@
 //! | `job` | what the wheel holds for a timer, and what running it comes to |
 //! | `firing` | what a callback sees |
 //! | `future` | what tasks await |
-//! | `backoff`, `rate` | when to try again; how much may fire |
+//! | `backoff` | when to try again |
+//! | `pace`, `rate` | how much the driver does at a time, and how much may fire |
 //! | `fire` | what the driver does with a timer that is due |
 //! | `executor` | callbacks that run elsewhere |
 //! | `drive` | one turn of the driver; event loops and tests that drive by hand |
-//! | `thread`, `parker` | the driver's thread, and where it sleeps |
+//! | `thread`, `parker`, `suspend` | the driver's thread, and where it sleeps |
 //! | `gate`, `phase`, `shutdown` | pausing, shutting down, and waiting for what still runs |
 //! | `hooks`, `error` | what the owner is asked and told; what is refused |
 //! | `stats`, `histogram` | numbers to watch |
@@ -36,6 +37,7 @@ mod histogram;
 mod hooks;
 mod job;
 mod judge;
+mod pace;
 mod parker;
 mod phase;
 #[cfg(feature = "metrics")]
@@ -44,26 +46,31 @@ mod pulse;
 mod rate;
 mod shutdown;
 mod stats;
+#[cfg(all(
+    feature = "boot-clock",
+    any(target_os = "linux", target_os = "android")
+))]
+mod suspend;
 mod thread;
 mod watchdog;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
-use core::time::Duration;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use crate::shared::SharedWheel;
 use crate::sync::Ordering;
 use crate::sync::unmodelled::AtomicUsize;
 use crate::{Clock, Resolution, Timestamp};
+use future::Seats;
 use gate::Gate;
 use hooks::Hooks;
 use job::Job;
+use pace::Pace;
 use parker::Parker;
 use phase::Phase;
 use pulse::Pulse;
-use rate::Rate;
 use stats::Counters;
 use watchdog::Health;
 
@@ -121,6 +128,12 @@ pub use stats::Stats;
 /// millisecond, the present rounds down. `Duration::MAX` means never. Timers that are due at one tick fire
 /// in no particular order; those of an earlier tick fire first.
 ///
+/// # Futures
+///
+/// [`sleep`](Self::sleep), [`timeout`](Self::timeout), [`interval`](Self::interval) and
+/// [`expirations`](Self::expirations) are for tasks of any executor. They go by the clock of the runtime,
+/// so that a `ManualClock` drives tests of tasks too. Relative times count from the first poll.
+///
 /// # Keys and guards
 ///
 /// Arming returns a [`TimerKey`](crate::TimerKey): plain data, which may be copied, sent and stored, and does nothing
@@ -138,6 +151,8 @@ pub use stats::Stats;
 /// destructors) runs while a lock is held, and all of it may use the runtime.
 pub struct Timers {
     shared: Arc<Shared>,
+    /// What its futures hold.
+    seats: OnceLock<Seats>,
 }
 
 /// What all handles and the driver share.
@@ -154,9 +169,7 @@ pub(super) struct Shared {
     has_thread: bool,
     executor: Option<Box<dyn Executor>>,
     hooks: Hooks,
-    /// The most entries to look at, and the longest to take, at a time.
-    batch: (usize, Duration),
-    rate: Option<Mutex<Rate>>,
+    pace: Pace,
     counters: Counters,
     pulse: Arc<Pulse>,
     health: Health,
@@ -208,10 +221,12 @@ impl Timers {
         shared.handles.fetch_add(1, Ordering::Relaxed);
         Self {
             shared: Arc::clone(shared),
+            seats: OnceLock::new(),
         }
     }
 
-    /// The time, by the clock of the runtime.
+    /// The time, by the clock of the runtime. If that goes back, time stands still until it is where it was
+    /// when the driver last looked.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.shared.now()
@@ -260,7 +275,9 @@ impl Timers {
 
 impl Clone for Timers {
     fn clone(&self) -> Self {
-        Self::of(&self.shared)
+        let mut clone = Self::of(&self.shared);
+        clone.seats.clone_from(&self.seats);
+        clone
     }
 }
 
@@ -288,9 +305,16 @@ impl fmt::Debug for Timers {
 // === impl Shared ===
 
 impl Shared {
+    /// The time that has come: what the clock shows, or what the driver was told, if the clock has
+    /// gone back since.
+    ///
+    /// For the wheel time stands still then. What held to the clock alone would arm timers for a time
+    /// that has come there already, and they would fire early; a future would be woken for that time and
+    /// wait for it again, over and over.
     #[inline]
     pub(super) fn now(&self) -> Timestamp {
-        self.clock.now()
+        let told = self.resolution.start_of(self.wheel.now());
+        self.clock.now().max(told)
     }
 
     /// Gets the attention of whoever drives, and of the watchdog.

@@ -5,6 +5,11 @@
 
 use core::time::Duration;
 
+#[cfg(all(
+    feature = "boot-clock",
+    any(target_os = "linux", target_os = "android")
+))]
+use super::suspend::Suspendable;
 use crate::shared::mutant::mutant;
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering};
 
@@ -14,6 +19,12 @@ pub(super) struct Parker {
     token: AtomicBool,
     lock: Mutex<()>,
     told: Condvar,
+    /// Another way to sleep, if suspended time counts.
+    #[cfg(all(
+        feature = "boot-clock",
+        any(target_os = "linux", target_os = "android")
+    ))]
+    suspendable: Option<Suspendable>,
 }
 
 /// Why a sleep ended.
@@ -33,17 +44,44 @@ impl Parker {
             token: AtomicBool::new(false),
             lock: Mutex::new(()),
             told: Condvar::new(),
+            #[cfg(all(
+                feature = "boot-clock",
+                any(target_os = "linux", target_os = "android")
+            ))]
+            suspendable: None,
         }
+    }
+
+    /// One whose sleeps end in time also if the machine is suspended meanwhile.
+    #[cfg(all(
+        feature = "boot-clock",
+        any(target_os = "linux", target_os = "android")
+    ))]
+    pub(super) fn suspendable() -> std::io::Result<Self> {
+        Ok(Self {
+            suspendable: Some(Suspendable::new()?),
+            ..Self::new()
+        })
     }
 
     /// Waits for the token and takes it, or waits for as long as that.
     pub(super) fn park(&self, timeout: Option<Duration>) -> Woken {
+        #[cfg(all(
+            feature = "boot-clock",
+            any(target_os = "linux", target_os = "android")
+        ))]
+        if let Some(suspendable) = &self.suspendable {
+            if self.take() {
+                return Woken::Called;
+            }
+            suspendable.park(timeout);
+            return self.woken();
+        }
         let mut guard = self
             .lock
             .lock()
             .unwrap_or_else(|poison| poison.into_inner());
-        // ORDERING: Acquire pairs with the Release in `unpark`: what was done before is seen.
-        if self.token.swap(false, Ordering::AcqRel) {
+        if self.take() {
             return Woken::Called;
         }
         // A wake-up without reason counts as one in time: who sleeps looks at its clock anyway.
@@ -60,8 +98,17 @@ impl Parker {
             }
         };
         drop(guard);
-        // ORDERING: as above.
-        if self.token.swap(false, Ordering::AcqRel) {
+        self.woken()
+    }
+
+    /// Takes the token, if it is there.
+    fn take(&self) -> bool {
+        // ORDERING: Acquire pairs with the Release in `unpark`: what was done before is seen.
+        self.token.swap(false, Ordering::AcqRel)
+    }
+
+    fn woken(&self) -> Woken {
+        if self.take() {
             Woken::Called
         } else {
             Woken::InTime
@@ -73,6 +120,13 @@ impl Parker {
         // ORDERING: Release pairs with the Acquire in `park`.
         if self.token.swap(true, Ordering::AcqRel) {
             return;
+        }
+        #[cfg(all(
+            feature = "boot-clock",
+            any(target_os = "linux", target_os = "android")
+        ))]
+        if let Some(suspendable) = &self.suspendable {
+            return suspendable.unpark();
         }
         // Whoever looked for the token before that has let go of the lock by waiting.
         if !mutant!(UnparkUnlocked) {

@@ -7,16 +7,15 @@ use super::WaitError;
 use crate::shared::mutant::mutant;
 use crate::sync::{AtomicU64, Condvar, Mutex, Ordering};
 
-/// Somebody turns: callbacks may be running in it.
-const TURNING: u64 = 1;
 /// Shut down.
-const CLOSED: u64 = 2;
+const CLOSED: u64 = 1;
 /// There is a driver's thread, and it has not ended.
-const THREAD: u64 = 4;
+const THREAD: u64 = 2;
 /// What is due has still to fire, and the rest to be dropped.
-const DUE: u64 = 8;
-/// Callbacks on their way through an executor, and shutdowns under way, counted from this bit.
-const RUN: u64 = 16;
+const DUE: u64 = 4;
+/// Turns, callbacks on their way through an executor, and shutdowns under way, counted from this
+/// bit.
+const RUN: u64 = 8;
 
 /// What is running.
 ///
@@ -46,33 +45,28 @@ impl Phase {
     }
 
     pub(super) fn thread_ends(&self) {
-        let _ = self.clear(THREAD);
-    }
-
-    pub(super) fn turn_begins(&self) {
-        self.set(TURNING);
-    }
-
-    /// Says whether what is due has still to fire before the end: whoever began that has found
-    /// this turn under way.
-    pub(super) fn turn_ends(&self) -> bool {
-        self.clear(TURNING) & DUE != 0
+        self.clear(THREAD);
     }
 
     /// What was due has fired, and nothing is left.
     pub(super) fn due_ends(&self) {
-        let _ = self.clear(DUE);
+        self.clear(DUE);
     }
 
+    /// A turn, a callback or a shutdown begins.
     pub(super) fn run_begins(&self) {
         // ORDERING: as in `set`.
         self.word.fetch_add(RUN, Ordering::AcqRel);
     }
 
-    pub(super) fn run_ends(&self) {
+    /// Says whether what is due has still to fire: whoever began that may have found this turn
+    /// under way.
+    pub(super) fn run_ends(&self) -> bool {
         // ORDERING: as in `clear`. Adding the complement takes one away.
         let before = self.word.fetch_add(RUN.wrapping_neg(), Ordering::AcqRel);
-        self.tell(before.wrapping_sub(RUN));
+        let now = before.wrapping_sub(RUN);
+        self.tell(now);
+        now & DUE != 0
     }
 
     /// Says that the runtime is shut down, and whether something is to fire yet.
@@ -85,12 +79,11 @@ impl Phase {
         self.word.fetch_or(flag, Ordering::AcqRel);
     }
 
-    fn clear(&self, flag: u64) -> u64 {
+    fn clear(&self, flag: u64) {
         // ORDERING: Release pairs with the Acquire in `wait`: what has ended, has. Acquire pairs
         // with the Release in `close`: whether anybody may be waiting.
         let before = self.word.fetch_and(!flag, Ordering::AcqRel);
         self.tell(before & !flag);
-        before & !flag
     }
 
     /// Wakes those who wait if `now` is what they wait for.

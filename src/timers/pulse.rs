@@ -66,8 +66,8 @@ impl Pulse {
 
     /// The driver is about to announce a sleep.
     pub(super) fn prepares(&self) {
-        // ORDERING: SeqCst, see `doze`. Release at least: who sees the announcement sees this.
-        self.rest.store(PREPARES, Ordering::SeqCst);
+        // ORDERING: Relaxed. The announcement, a read-modify-write with Release, passes it on.
+        self.rest.store(PREPARES, Ordering::Relaxed);
     }
 
     /// It has announced that it sleeps until `tick`.
@@ -212,9 +212,8 @@ mod tests {
     fn an_announcement_stands_until_somebody_calls_or_turns() {
         let pulse = Pulse::new();
         assert_eq!(pulse.rests_until(), None);
-        for end in [Pulse::called, |pulse: &Pulse| {
-            drop(pulse.turn_begins(Timestamp::ZERO, Tick::ZERO))
-        }] {
+        let turns = |pulse: &Pulse| assert!(pulse.turn_begins(Timestamp::ZERO, Tick::ZERO));
+        for end in [Pulse::called, turns] {
             pulse.prepares();
             assert_eq!(pulse.rests_until(), None);
             pulse.rests(Tick::new(9));

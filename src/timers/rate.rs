@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::BuildError;
 use crate::Timestamp;
 
 /// Lets through as many at once as in every `period` after that, spread evenly.
@@ -18,6 +19,13 @@ pub(super) struct Rate {
 // === impl Rate ===
 
 impl Rate {
+    /// A rate of so many in so much time, if there is to be one.
+    pub(super) fn limit(limit: Option<(u32, Duration)>) -> Result<Option<Self>, BuildError> {
+        limit
+            .map(|(count, per)| Self::new(count, per).ok_or(BuildError::ZeroRate))
+            .transpose()
+    }
+
     /// `None` if it would let nothing through, or more than one in a nanosecond.
     pub(super) fn new(count: u32, period: Duration) -> Option<Self> {
         let period = u64::try_from(period.as_nanos()).ok()?;

@@ -38,7 +38,8 @@ impl Timers {
     /// Lets nothing fire until it is [resumed](Self::resume). Time goes on, and so does everything
     /// else: timers may be armed and cancelled. Says whether it was not paused.
     ///
-    /// A callback that is running, or just about to, is not stopped. Futures are not woken either.
+    /// A callback that is running, or just about to, is not stopped. Futures are not woken either; one that is
+    /// polled all the same is ready if its time has come.
     ///
     /// ```
     /// use std::time::Duration;
@@ -157,13 +158,13 @@ impl Shared {
     }
 
     /// Fires what is due when this begins, and drops the rest. If somebody else is driving, or this
-    /// thread in whose callback this is called, that is left to it: see `Phase::turn_ends`.
+    /// thread in whose callback this is called, that is left to it: see `Phase::run_ends`.
     pub(super) fn fire_due(self: &Arc<Self>) {
         let now = self.now();
         while self.gate.look().fires_due() {
-            match self.batch(now, self.batch.0) {
+            match self.batch(now, self.pace.batch()) {
                 Err(_) => return,
-                Ok(progress) if progress.is_done() => break,
+                Ok(turned) if !turned.more => break,
                 Ok(_) => {}
             }
         }

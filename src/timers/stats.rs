@@ -224,7 +224,7 @@ impl Shared {
     }
 
     pub(super) fn overdue(&self) -> Duration {
-        let now = self.clock.now();
+        let now = self.now();
         // While the driver sleeps it has said until when: nobody else has to look.
         let next = match self.pulse.rests_until() {
             Some(next) => (!self.wheel.is_empty()).then_some(next),

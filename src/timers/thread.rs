@@ -36,6 +36,9 @@ impl Drop for Ends {
     }
 }
 
+/// When to look again while somebody else drives.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
 /// What is to be done next.
 enum Step {
     Again,
@@ -66,18 +69,18 @@ pub(super) fn run(shared: &Arc<Shared>) {
                 timeout
             }
         });
-        let before = caught(|| shared.now()).ok();
+        let before = caught(|| shared.clock.now()).ok();
         let woken = shared.parker.park(timeout);
         shared.counters.wake_ups.add(1);
-        stood_still = woken == Woken::InTime && caught(|| shared.now()).ok() == before;
+        stood_still = woken == Woken::InTime && caught(|| shared.clock.now()).ok() == before;
     }
 }
 
 /// Fires a batch, or finds out how long to sleep.
 fn step(shared: &Arc<Shared>) -> Step {
     match shared.turn() {
-        // Somebody asks for the next deadline, or drives by hand: it will not be long.
-        Err(Busy) => thread::yield_now(),
+        // Somebody else drives, and calls when that is over.
+        Err(Busy) => return Step::Sleep(Some(LOOK_AGAIN)),
         Ok(Turn::Ran(Turned { more: true, .. })) => {}
         Ok(Turn::Ran(_)) => {
             let sleep = shared.may_sleep();

@@ -9,7 +9,7 @@ use std::time::Instant;
 use std::{io, thread};
 
 use super::judge::{Alarm, Incident, Judge, Seen, Work};
-use super::{Shared, Timers};
+use super::{Shared, Timers, TimersBuilder};
 use crate::{Resolution, Tick};
 
 /// What a watchdog calls.
@@ -30,7 +30,7 @@ pub(super) struct Health {
 impl Timers {
     /// What is wrong with the runtime now, if anything: the checks of a
     /// [watchdog](super::TimersBuilder::watchdog), for a health endpoint or an event loop that has no thread
-    /// to spare. The bound is the same, with a watchdog or without.
+    /// to spare. The [bound](TimersBuilder::health_bound) is the same, with a watchdog or without.
     ///
     /// It compares with what it saw when it was last called, by whomever:
     /// [`Stopped`](Alarm::Stopped) and [`ClockStands`](Alarm::ClockStands) are found by the second call
@@ -69,6 +69,76 @@ impl Timers {
     }
 }
 
+// === impl TimersBuilder ===
+
+impl TimersBuilder {
+    /// Starts a watchdog: a thread, named after the driver's with `-watch`, which tells `hook` when timers
+    /// are late by more than `bound`, when the driver has been in one turn for longer, when nobody
+    /// drives, and when the clock stands. See [`Alarm`]. Also for a runtime that is driven by hand.
+    ///
+    /// Without a bound it is that of [`health`](Self::health_bound), which is the same with one. What is wrong
+    /// for longer than twice the bound is noticed; what is over sooner may be. Each kind of alarm is reported once, until
+    /// [`Over`](Alarm::Over) says that a look has found nothing wrong any more.
+    ///
+    /// It looks once in a bound at most, and sleeps on while the driver sleeps, or is
+    /// paused: with nothing armed it does not wake at all. (A driver by hand sleeps as far as it asks
+    /// [`next_timeout`](Timers::next_timeout). One that does not ask is looked at once in a bound.)
+    ///
+    /// It ends when the runtime is shut down, without another report, and does not keep it going, unless `hook`
+    /// holds a handle. [`wait`](Timers::wait) does not wait for it. Panics of `hook` are caught and counted.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// use tickwheel::{Alarm, Timers};
+    ///
+    /// let (report, reports) = mpsc::channel();
+    /// let timers = Timers::builder()
+    ///     .watchdog(Duration::from_millis(20), move |alarm| report.send(alarm).unwrap_or(()))
+    ///     .build()?;
+    /// let (go_on, blocks) = mpsc::channel::<()>();
+    /// timers.arm(Duration::ZERO, move |_| blocks.recv().unwrap_or(()))?;
+    /// assert!(reports.iter().any(|alarm| matches!(alarm, Alarm::Stalled { .. })));
+    /// go_on.send(())?;
+    /// assert!(reports.iter().any(|alarm| matches!(alarm, Alarm::Over { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn watchdog(
+        mut self,
+        bound: impl Into<Option<Duration>>,
+        hook: impl Fn(Alarm) + Send + Sync + 'static,
+    ) -> Self {
+        self.watchdog = Some(Box::new(hook));
+        self.bound = bound.into().or(self.bound);
+        self
+    }
+
+    /// From when on [`health`](Timers::health) calls something wrong; see [`Alarm`]. Without this it is twice
+    /// the [resolution](Self::resolution) and the time of a [batch](Self::batch). It counts as no less than a
+    /// tick and a millisecond.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{ManualClock, Timers};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timers = Timers::builder()
+    ///     .clock(clock.clone())
+    ///     .health_bound(Duration::from_secs(60))
+    ///     .build_hand_driven()?;
+    /// timers.arm(Duration::from_millis(5), |_| {})?;
+    /// clock.advance(Duration::from_millis(60_005));
+    /// assert_eq!(timers.health(), None); // a minute late, and no more
+    /// clock.advance(Duration::from_secs(1));
+    /// assert_eq!(timers.health().unwrap().to_string(), "timers are 61s late");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn health_bound(mut self, bound: Duration) -> Self {
+        self.bound = Some(bound);
+        self
+    }
+}
+
 // === impl Health ===
 
 impl Health {
@@ -103,7 +173,7 @@ impl Shared {
             Work::Paused
         } else if self.wheel.is_empty() {
             Work::Nothing
-        } else if self.allows(now).is_err() {
+        } else if self.pace.allows(now).is_err() {
             Work::Limited
         } else {
             Work::Armed
@@ -120,8 +190,13 @@ impl Shared {
 
     /// Lets the watchdog sleep for as long as nothing can go wrong.
     fn doze(&self, bound: Duration) {
-        if self.gate.look().is_paused() {
-            // Whoever resumes it stirs the watchdog.
+        // Whoever changes this stirs the watchdog after that. So what has cut the last sleep short is seen
+        // here, and what comes later cuts the next one short.
+        let flags = self.gate.look();
+        if flags.is_closed() {
+            return;
+        }
+        if flags.is_paused() {
             return self.pulse.sleep(None);
         }
         let Some(until) = self.pulse.rests_until() else {

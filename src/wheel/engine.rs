@@ -290,6 +290,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
             }
         }
         self.store.seal_back(slot, back, u64::from(popped));
+        self.moved += u64::from(popped);
         if emptied {
             self.calendar.emptied(slot);
         }

@@ -94,6 +94,8 @@ pub struct Wheel<T, const BITS: u32 = 8> {
     in_turn: bool,
     /// What a budget that ran out left to move at the cursor.
     shares: Option<Shares>,
+    /// Entries moved down from a coarser level so far.
+    moved: u64,
     limit: usize,
 }
 
@@ -150,6 +152,7 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
             tolerances: Vec::new(),
             fired: None,
             in_turn: false,
+            moved: 0,
             shares: None,
             limit: MAX_LEN,
         }

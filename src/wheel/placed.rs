@@ -96,6 +96,11 @@ impl<const BITS: u32> Wheel<(), BITS> {
         }
     }
 
+    /// Entries moved down from a coarser level so far.
+    pub(crate) fn moved(&self) -> u64 {
+        self.moved
+    }
+
     /// Calls `each` with the first entries that will be met `ticks` ticks after the cursor, as
     /// far as they are filed by the tick already. Those after them are announced by hints.
     #[inline]

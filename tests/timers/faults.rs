@@ -144,3 +144,98 @@ fn a_delay_shorter_than_a_tick_comes_at_the_next_tick() {
     assert_eq!(bed.drive_to(999), 0);
     assert_eq!(bed.drive_to(1_000), 1);
 }
+
+/// Sleeps as an event loop does, for as long as it may and not longer, up to `until`.
+fn run_loop(bed: &Bed, until: u64) {
+    while bed.now() < until {
+        let left = ms(until - bed.now());
+        let sleep = bed.timers.next_timeout().unwrap_or(left).min(left);
+        bed.clock.advance(sleep);
+        bed.timers.turn_fully().unwrap();
+    }
+}
+
+/// tokio-rs/tokio#1700: a timer armed far ahead after one had fired hid those that were waiting.
+#[test]
+fn a_far_timer_armed_after_the_first_has_fired_hides_no_other() {
+    let bed = Bed::new();
+    for after in 1..=5 {
+        bed.timers.arm(ms(after), bed.logs("near")).unwrap();
+    }
+    run_loop(&bed, 1);
+    bed.timers.arm(ms(9), bed.logs("far")).unwrap();
+    run_loop(&bed, 20);
+    let times: Vec<_> = bed.log.take().into_iter().map(|(at, _)| at).collect();
+    assert_eq!(times, [1, 2, 3, 4, 5, 10]);
+}
+
+/// tokio-rs/tokio#849: a timer that was moved to sooner was served at the end of its old slot.
+#[test]
+fn a_timer_that_is_moved_to_sooner_is_served_then() {
+    for first in [70, 130, 199, 200, 4_100] {
+        let bed = Bed::new();
+        bed.drive_to(1);
+        let key = bed.timers.arm(ms(first), bed.logs("a")).unwrap();
+        let _ = bed.timers.next_timeout();
+        run_loop(&bed, 3);
+        bed.timers.rearm(key, ms(2)).unwrap();
+        bed.timers.rearm(key, ms(2)).unwrap();
+        run_loop(&bed, 50);
+        assert_eq!(bed.log.take(), [(5, "a")], "first armed for {first}");
+    }
+}
+
+/// tokio-rs/tokio#2290: a timer that was moved within a slot whose beginning was past.
+#[test]
+fn a_timer_that_is_moved_within_a_slot_that_has_begun_is_served_once_and_in_time() {
+    let bed = Bed::new();
+    let key = bed.timers.arm(ms(100), bed.logs("a")).unwrap();
+    let _ = bed.timers.next_timeout();
+    bed.drive_to(80);
+    bed.timers.rearm(key, ms(40)).unwrap();
+    run_loop(&bed, 300);
+    assert_eq!(bed.log.take(), [(120, "a")]);
+}
+
+/// tokio-rs/tokio#868: several moves in a row corrupted what was thought to come first.
+#[test]
+fn several_moves_in_a_row_leave_each_timer_where_it_was_moved_to() {
+    let bed = Bed::new();
+    let long = bed.timers.arm(ms(200), bed.logs("l")).unwrap();
+    let idle = bed.timers.arm(ms(250), bed.logs("i")).unwrap();
+    let _ = bed.timers.next_timeout();
+    bed.timers.rearm(long, ms(300)).unwrap();
+    bed.timers.rearm(idle, ms(350)).unwrap();
+    bed.timers.rearm(long, ms(400)).unwrap();
+    assert!(bed.timers.next_timeout().unwrap() <= ms(350));
+    run_loop(&bed, 500);
+    assert_eq!(bed.log.take(), [(350, "i"), (400, "l")]);
+}
+
+/// What is armed while the clock is behind counts from where time stands still. Else it would be due in
+/// what is the past for the wheel, and fire at once.
+#[test]
+fn what_is_armed_while_the_clock_is_behind_is_not_early() {
+    let bed = Bed::new();
+    let at = |millis: u64| Timestamp::from_nanos(millis * 1_000_000);
+    bed.drive_to(100);
+    bed.clock.jump(at(10));
+    assert_eq!(bed.timers.now(), at(100));
+    let key = bed.timers.arm(ms(5), bed.logs("once")).unwrap();
+    bed.timers
+        .every(ms(5), tickwheel::Missed::Skip, bed.logs("beat"))
+        .unwrap();
+    assert_eq!(bed.timers.remaining(key), Some(ms(5)));
+    for now in [10, 15, 99, 100, 104] {
+        bed.clock.jump(at(now));
+        assert_eq!(bed.timers.turn().unwrap().fired, 0, "at {now}");
+    }
+    bed.clock.jump(at(105));
+    assert_eq!(bed.timers.turn().unwrap().fired, 2);
+    bed.clock.jump(at(20));
+    assert_eq!(
+        bed.timers.turn().unwrap().fired,
+        0,
+        "the next beat is at 110"
+    );
+}

@@ -84,3 +84,21 @@ fn a_hook_may_use_the_runtime() {
     assert_eq!(bed.timers.cancel(key), Cancel::Stale);
     assert_eq!(bed.timers.len(), 1);
 }
+
+#[test]
+fn a_periodic_timer_that_is_postponed_stays_in_step() {
+    let bed = Bed::with(|builder| {
+        builder.before_fire(|pending| match pending.now.as_nanos() {
+            20_000_000 => Verdict::Postpone(ms(3)),
+            _ => Verdict::Fire,
+        })
+    });
+    bed.timers
+        .every(ms(10), Missed::Skip, bed.logs("beat"))
+        .unwrap();
+    for now in 1..=40 {
+        bed.drive_to(now);
+    }
+    let times: Vec<_> = bed.log.take().into_iter().map(|(at, _)| at).collect();
+    assert_eq!(times, [10, 23, 30, 40]);
+}

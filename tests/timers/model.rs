@@ -29,6 +29,8 @@ struct Timer {
     /// `None` while it is suspended.
     deadline: Option<u64>,
     every: Option<(u64, Missed)>,
+    /// For when it was armed, by the runtime and not by a move.
+    nominal: u64,
 }
 
 #[derive(Default)]
@@ -57,6 +59,7 @@ impl Oracle {
                         deadline + ((now.saturating_sub(deadline)) / period + 1) * period
                     }
                 });
+                timer.nominal = timer.deadline.unwrap_or_default();
                 if timer.every.is_none() {
                     break;
                 }
@@ -109,12 +112,12 @@ proptest! {
                 Step::Arm(after) => {
                     keys.push(timers.arm(Duration::from_nanos(after), tell).unwrap());
                     let deadline = Some(oracle.now + after);
-                    oracle.timers.insert(id, Timer { deadline, every: None });
+                    oracle.timers.insert(id, Timer { deadline, every: None, nominal: 0 });
                 }
                 Step::Every(period, missed) => {
                     keys.push(timers.every(Duration::from_nanos(period), missed, tell).unwrap());
                     let deadline = Some(oracle.now + period);
-                    oracle.timers.insert(id, Timer { deadline, every: Some((period, missed)) });
+                    oracle.timers.insert(id, Timer { deadline, every: Some((period, missed)), nominal: oracle.now + period });
                 }
                 Step::Cancel(which) => if !keys.is_empty() {
                     let which = which % keys.len();
@@ -131,7 +134,7 @@ proptest! {
                         // Of a periodic timer the tick is all that is kept of it.
                         timer.deadline = Some(match timer.every {
                             None => deadline,
-                            Some(_) => moved_to(timer.deadline, deadline),
+                            Some(_) => moved_to(timer.nominal, deadline),
                         });
                     }
                 }
@@ -167,12 +170,13 @@ proptest! {
     }
 }
 
-/// From where a periodic timer counts on that was moved: from the tick, unless that is the one it
-/// had anyway.
-fn moved_to(before: Option<u64>, deadline: u64) -> u64 {
+/// From where a periodic timer counts on that was moved: from the tick, unless that is the one for
+/// which it was armed.
+fn moved_to(nominal: u64, deadline: u64) -> u64 {
     let tick = deadline.div_ceil(TICK);
-    match before {
-        Some(before) if before.div_ceil(TICK) == tick => before,
-        _ => tick * TICK,
+    if nominal.div_ceil(TICK) == tick {
+        nominal
+    } else {
+        tick * TICK
     }
 }

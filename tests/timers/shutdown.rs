@@ -248,3 +248,26 @@ fn the_last_handle_ends_the_runtime_and_drops_what_is_armed() {
     drop(other);
     assert_eq!(Arc::strong_count(&witness), 1);
 }
+
+/// Whoever drives in vain must not say that the turn is over.
+#[test]
+fn a_turn_that_was_refused_does_not_end_the_one_under_way() {
+    let bed = Bed::new();
+    let (began, wait) = std::sync::mpsc::channel();
+    let (go_on, stuck) = std::sync::mpsc::channel::<()>();
+    bed.timers
+        .arm(Duration::ZERO, move |_| {
+            began.send(()).unwrap();
+            assert!(stuck.recv().is_err());
+        })
+        .unwrap();
+    let other = bed.timers.clone();
+    let turns = thread::spawn(move || other.turn().unwrap());
+    wait.recv().unwrap();
+    assert!(bed.timers.turn().is_err());
+    bed.timers.shutdown(Shutdown::Drop);
+    assert_eq!(bed.timers.wait(ms(1)), Err(WaitError::TimedOut));
+    drop(go_on);
+    assert_eq!(bed.timers.wait(LONG), Ok(()));
+    assert_eq!(turns.join().unwrap().fired, 1);
+}

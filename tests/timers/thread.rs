@@ -174,3 +174,88 @@ fn the_runtime_of_the_process_is_one() {
         .unwrap();
     assert_eq!(wait.recv(), Ok(7));
 }
+
+/// How a suspended machine resumes cannot be tested here. That it sleeps and wakes can.
+#[cfg(feature = "boot-clock")]
+#[test]
+fn a_thread_on_a_clock_that_counts_suspended_time_sleeps_and_wakes() {
+    let timers = Timers::builder().boot_clock().build().unwrap();
+    let (done, wait) = mpsc::channel();
+    let arm = |after| {
+        let (done, from) = (done.clone(), Instant::now());
+        let callback = move |_: &mut tickwheel::Firing<'_>| {
+            done.send((after, from.elapsed())).unwrap();
+        };
+        timers.arm(after, callback).unwrap()
+    };
+    arm(ms(20));
+    thread::sleep(ms(2)); // for it to go to sleep; it need not have
+    arm(ms(3));
+    for expected in [3, 20] {
+        let (after, took) = wait.recv().unwrap();
+        assert_eq!(after, ms(expected));
+        assert!(took >= after, "{after:?} took {took:?}");
+    }
+    let far = arm(Duration::from_secs(3600));
+    let before = timers.stats().wake_ups;
+    thread::sleep(ms(50));
+    assert!(
+        timers.stats().wake_ups <= before + 1,
+        "one to see the far one"
+    );
+    timers.rearm(far, ms(1)).unwrap();
+    wait.recv().unwrap();
+}
+
+/// Snapchat/KeyDB#904: a mass expiry held up those who had nothing to do with it.
+#[test]
+fn arming_and_cancelling_go_on_while_a_callback_blocks_the_driver() {
+    let timers = Timers::new().unwrap();
+    let (began, wait) = mpsc::channel();
+    let (go_on, stuck) = mpsc::channel::<()>();
+    timers
+        .arm(Duration::ZERO, move |_| {
+            began.send(()).unwrap();
+            assert!(stuck.recv().is_err());
+        })
+        .unwrap();
+    wait.recv().unwrap();
+    let (done, wait) = mpsc::channel();
+    for n in 0..1_000 {
+        let done = done.clone();
+        let key = timers.arm(ms(1), move |_| done.send(n).unwrap()).unwrap();
+        if n % 2 == 0 {
+            assert!(timers.cancel(key).is_cancelled());
+        }
+    }
+    drop(go_on);
+    for _ in 0..500 {
+        assert_eq!(wait.recv().unwrap() % 2, 1);
+    }
+}
+
+/// The driver has announced until when it sleeps. A turn by somebody else takes that back.
+#[test]
+fn a_turn_by_somebody_else_does_not_cost_the_driver_its_wake_up() {
+    for ask in [
+        |timers: &Timers| {
+            let _ = timers.turn();
+        },
+        |timers: &Timers| {
+            let _ = timers.turn_fully();
+        },
+        |timers: &Timers| {
+            let _ = timers.next_timeout();
+        },
+        |timers: &Timers| {
+            let _ = timers.advance_to_next(&ManualClock::new());
+        },
+    ] {
+        let timers = Timers::new().unwrap();
+        thread::sleep(ms(5)); // for the driver to go to sleep; it need not have
+        ask(&timers);
+        let (done, wait) = mpsc::channel();
+        timers.arm(ms(5), move |_| done.send(()).unwrap()).unwrap();
+        wait.recv().unwrap();
+    }
+}

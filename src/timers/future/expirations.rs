@@ -1,13 +1,12 @@
 //! Values that one task owns, each with its time.
 
 use core::fmt;
-use core::future::poll_fn;
-use core::task::{Context, Poll, Waker};
+use core::task::Waker;
 use core::time::Duration;
 
 use super::super::{ArmError, Shared, Timers};
 use super::Sleep;
-use crate::{Drain, Expired, StaleKey, Tick, TimerKey, Timestamp, Wheel};
+use crate::{Drain, StaleKey, Tick, TimerKey, Timestamp, Wheel};
 
 /// Values with deadlines, which a task awaits one after the other: [`Timers::expirations`].
 ///
@@ -55,12 +54,12 @@ use crate::{Drain, Expired, StaleKey, Tick, TimerKey, Timestamp, Wheel};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Expirations<T> {
-    wheel: Wheel<T>,
+    pub(super) wheel: Wheel<T>,
     /// For the next deadline of the wheel, as of the last poll that was pending.
-    sleep: Sleep,
+    pub(super) sleep: Sleep,
     /// The task that waits since then, until it is woken from here, and the tick it waits for.
-    waiting: Option<(Waker, Tick)>,
-    error: Option<ArmError>,
+    pub(super) waiting: Option<(Waker, Tick)>,
+    pub(super) error: Option<ArmError>,
 }
 
 // Values are never pinned.
@@ -72,7 +71,7 @@ impl Timers {
     /// An empty set of values with deadlines, for one task to await. Reads the clock; allocates nothing yet.
     pub fn expirations<T>(&self) -> Expirations<T> {
         Expirations {
-            wheel: Wheel::starting_at(self.shared.resolution.now(self.now())),
+            wheel: Wheel::starting_at(self.shared.resolution.now(self.shared.now())),
             sleep: self.sleep_until(Timestamp::NEVER),
             waiting: None,
             error: None,
@@ -91,8 +90,19 @@ impl<T> Expirations<T> {
     /// # Panics
     ///
     /// If there are 2^31 - 16 values.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{ManualClock, Timers};
+    ///
+    /// let timers = Timers::builder().clock(ManualClock::new()).build_hand_driven()?;
+    /// let mut sessions = timers.expirations();
+    /// let key = sessions.insert("Ann", Duration::from_secs(60));
+    /// assert_eq!(sessions.deadline(key), Some(timers.now() + Duration::from_secs(60)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert(&mut self, value: T, after: Duration) -> TimerKey {
-        self.insert_at(value, self.shared().after(after))
+        self.insert_at(value, self.after(after))
     }
 
     /// Inserts a value that expires at that time of the runtime's clock; one that is past is due at once. O(1).
@@ -119,6 +129,18 @@ impl<T> Expirations<T> {
     }
 
     /// Takes a value out; `None` if it has been given out, or was taken out before. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{ManualClock, Timers};
+    ///
+    /// let timers = Timers::builder().clock(ManualClock::new()).build_hand_driven()?;
+    /// let mut sessions = timers.expirations();
+    /// let key = sessions.insert("Ann", Duration::from_secs(60));
+    /// assert_eq!(sessions.remove(key), Some("Ann"));
+    /// assert_eq!(sessions.remove(key), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove(&mut self, key: TimerKey) -> Option<T> {
         let value = self.wheel.cancel(key)?;
         if self.wheel.is_empty() {
@@ -132,8 +154,20 @@ impl<T> Expirations<T> {
     /// # Errors
     ///
     /// [`StaleKey`] if the value has been given out, or was taken out.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{ManualClock, Timers};
+    ///
+    /// let timers = Timers::builder().clock(ManualClock::new()).build_hand_driven()?;
+    /// let mut sessions = timers.expirations();
+    /// let key = sessions.insert("Ann", Duration::from_secs(60));
+    /// sessions.reset(key, Duration::from_secs(90))?;
+    /// assert_eq!(sessions.deadline(key), Some(timers.now() + Duration::from_secs(90)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reset(&mut self, key: TimerKey, after: Duration) -> Result<(), StaleKey> {
-        self.reset_at(key, self.shared().after(after))
+        self.reset_at(key, self.after(after))
     }
 
     /// Moves a value's deadline to that time: later, earlier, into the past, or to never. O(1).
@@ -171,6 +205,18 @@ impl<T> Expirations<T> {
     // --- all values ---
 
     /// Values that have not been given out, those that never expire included. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{ManualClock, Timers};
+    ///
+    /// let timers = Timers::builder().clock(ManualClock::new()).build_hand_driven()?;
+    /// let mut sessions = timers.expirations();
+    /// sessions.insert("Ann", Duration::from_secs(60));
+    /// sessions.insert("Bob", Duration::MAX);
+    /// assert_eq!(sessions.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.wheel.len()
@@ -183,12 +229,37 @@ impl<T> Expirations<T> {
     }
 
     /// Drops all values. A task that waits is woken first. O(values).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{ManualClock, Timers};
+    ///
+    /// let timers = Timers::builder().clock(ManualClock::new()).build_hand_driven()?;
+    /// let mut sessions = timers.expirations();
+    /// let key = sessions.insert("Ann", Duration::from_secs(60));
+    /// sessions.clear();
+    /// assert!(sessions.is_empty());
+    /// assert_eq!(sessions.deadline(key), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn clear(&mut self) {
         drop(self.drain());
     }
 
     /// Takes all values out: key, deadline in ticks, and value, in no particular order. A task
     /// that waits is woken. O(values).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{ManualClock, Timers};
+    ///
+    /// let timers = Timers::builder().clock(ManualClock::new()).build_hand_driven()?;
+    /// let mut sessions = timers.expirations();
+    /// sessions.insert("Ann", Duration::from_secs(60));
+    /// let left: Vec<_> = sessions.drain().map(|(_, _, name)| name).collect();
+    /// assert_eq!((left, sessions.len()), (vec!["Ann"], 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn drain(&mut self) -> Drain<T> {
         let values = self.wheel.drain();
         if values.len() > 0 {
@@ -198,127 +269,30 @@ impl<T> Expirations<T> {
     }
 
     /// The wheel with all values. Its tick is that of the runtime's [resolution](Timers::resolution).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{ManualClock, Timers};
+    ///
+    /// let timers = Timers::builder().clock(ManualClock::new()).build_hand_driven()?;
+    /// let mut sessions = timers.expirations();
+    /// let key = sessions.insert("Ann", Duration::from_secs(60));
+    /// let mut wheel = sessions.into_inner();
+    /// let due = timers.resolution().deadline_after(timers.now(), Duration::from_secs(60));
+    /// assert_eq!((wheel.deadline(key), wheel.cancel(key)), (Some(due), Some("Ann")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn into_inner(self) -> Wheel<T> {
         self.wheel
     }
 
-    // --- waiting ---
-
-    /// The next value that expires; `None` if there is nothing to wait for, see [`Expirations`].
-    ///
-    /// Cancel-safe: if this is dropped before it is ready, no value is lost.
-    ///
-    /// ```no_run
-    /// # async fn evict(timers: tickwheel::Timers) {
-    /// use std::time::Duration;
-    ///
-    /// let mut sessions = timers.expirations();
-    /// sessions.insert("Ann", Duration::from_secs(60));
-    /// while let Some(expired) = sessions.next().await {
-    ///     println!("{} has left", expired.value);
-    /// }
-    /// assert!(sessions.is_empty() || sessions.error().is_some());
-    /// # }
-    /// # let _ = evict;
-    /// ```
-    pub async fn next(&mut self) -> Option<Expired<T>> {
-        poll_fn(|cx| self.poll_expired(cx)).await
+    fn after(&self, after: Duration) -> Timestamp {
+        self.shared().now().saturating_add(after)
     }
 
-    /// Polls for the next value that expires, as [`next`](Self::next). The task of the last poll that was
-    /// pending is the one that is woken.
-    ///
-    /// Reads the clock. O(1) amortised, as [`Wheel::poll`]; no lock.
-    pub fn poll_expired(&mut self, cx: &mut Context<'_>) -> Poll<Option<Expired<T>>> {
-        self.error = None;
-        let ready = loop {
-            let resolution = self.shared().resolution;
-            let now = resolution.now(self.shared().now());
-            if let Some(expired) = self.wheel.poll(now) {
-                break Some(expired);
-            }
-            if self.wheel.is_empty() {
-                break None;
-            }
-            let next = self.wheel.next_deadline().unwrap_or(Tick::NEVER);
-            let at = resolution.start_of(next);
-            if self.sleep.deadline() != Some(at) {
-                self.sleep.reset_at(at);
-            }
-            match self.sleep.poll_elapsed(cx) {
-                Poll::Pending => {
-                    self.wait(cx.waker(), next);
-                    return Poll::Pending;
-                }
-                // The time has come meanwhile. If the clock then goes back it has to come again.
-                Poll::Ready(Ok(())) => self.sleep.stop(),
-                Poll::Ready(Err(error)) => {
-                    self.error = Some(error);
-                    break None;
-                }
-            }
-        };
-        self.waiting = None;
-        if self.wheel.is_empty() {
-            self.sleep.stop();
-        }
-        Poll::Ready(ready)
-    }
-
-    /// Why the last poll gave `None` although values are left: [`ArmError::ShutDown`], or
-    /// [`ArmError::Full`], after which another poll may do better. O(1).
-    ///
-    /// ```
-    /// use std::task::{Context, Poll, Waker};
-    /// use std::time::Duration;
-    /// use tickwheel::{ArmError, ManualClock, Shutdown, Timers};
-    ///
-    /// let timers = Timers::builder().clock(ManualClock::new()).build_hand_driven()?;
-    /// let mut sessions = timers.expirations();
-    /// sessions.insert("Ann", Duration::from_secs(60));
-    /// timers.shutdown(Shutdown::Drop);
-    ///
-    /// let mut cx = Context::from_waker(Waker::noop());
-    /// assert!(matches!(sessions.poll_expired(&mut cx), Poll::Ready(None)));
-    /// assert_eq!(sessions.error(), Some(ArmError::ShutDown));
-    /// assert_eq!(sessions.drain().count(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    #[must_use]
-    pub fn error(&self) -> Option<ArmError> {
-        self.error
-    }
-
-    fn shared(&self) -> &Shared {
+    pub(super) fn shared(&self) -> &Shared {
         self.sleep.shared()
-    }
-
-    /// Remembers who waits, and until when.
-    fn wait(&mut self, waker: &Waker, until: Tick) {
-        match &mut self.waiting {
-            Some((known, tick)) => {
-                *tick = until;
-                known.clone_from(waker); // nothing, if it is the same
-            }
-            none @ None => *none = Some((waker.clone(), until)),
-        }
-    }
-
-    /// Wakes the task that waits if it waits for a later tick: it has to sleep for less.
-    fn wake_for(&mut self, deadline: Tick) {
-        let later = |(_, until): &mut (Waker, Tick)| *until > deadline;
-        if let Some((waker, _)) = self.waiting.take_if(later) {
-            waker.wake();
-        }
-    }
-
-    /// Wakes the task that waits, because there is nothing left to wait for.
-    fn emptied(&mut self) {
-        self.sleep.stop();
-        if let Some((waker, _)) = self.waiting.take() {
-            waker.wake();
-        }
     }
 }
 

@@ -117,6 +117,24 @@ impl Interval {
     /// # Panics
     ///
     /// As [`Sleep::reset_at`].
+    ///
+    /// ```
+    /// use std::task::{Context, Waker};
+    /// use std::time::Duration;
+    /// use tickwheel::{ManualClock, Missed, Timers};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timers = Timers::builder().clock(clock.clone()).build_hand_driven()?;
+    /// let mut cx = Context::from_waker(Waker::noop());
+    /// let mut beats = timers.interval(Duration::from_secs(5), Missed::Skip)?;
+    /// assert!(beats.poll_tick(&mut cx).is_pending());
+    /// clock.advance(Duration::from_secs(4));
+    /// beats.reset();
+    /// clock.advance(beats.period());
+    /// let tick = beats.poll_tick(&mut cx).map_ok(|at| at.as_nanos());
+    /// assert_eq!(tick, std::task::Poll::Ready(Ok(9_000_000_000)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reset(&mut self) {
         self.sleep.reset(self.period);
     }

@@ -6,8 +6,6 @@
 //! | `At` | nothing | a poll: `Elapsed` if it is due, or else `Armed`, or an error |
 //! | `Armed` | an entry with the waker, or nothing any more: it has fired, or was taken out by a shutdown | a poll that is due: `Elapsed` |
 //! | `Elapsed` | nothing | `reset` |
-//!
-//! Only this file arms timers that wake tasks.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -18,11 +16,12 @@ use core::time::Duration;
 
 use super::super::job::Job;
 use super::super::{ArmError, Shared, Timers};
+use super::seat::Seat;
 use crate::{Ticks, TimerKey, Timestamp};
 
 /// A future that is ready at its time: [`Timers::sleep`] and [`Timers::sleep_until`].
 ///
-/// It is never ready early, by the clock of the runtime. A task that polls it anyway finds it ready as
+/// It is never ready early, by the clock of the runtime; if that goes back, time stands still. A task that polls it anyway finds it ready as
 /// soon as the clock has reached its time; one that waits is woken by the driver at the tick that follows.
 ///
 /// It does nothing until it is polled. A poll that finds it pending registers it: it then counts in
@@ -70,7 +69,7 @@ use crate::{Ticks, TimerKey, Timestamp};
 /// ```
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Sleep {
-    shared: Arc<Shared>,
+    seat: Arc<Seat>,
     state: State,
 }
 
@@ -127,7 +126,7 @@ impl Timers {
     /// ```
     pub fn sleep(&self, after: Duration) -> Sleep {
         Sleep {
-            shared: Arc::clone(&self.shared),
+            seat: self.seat(),
             state: State::After(after),
         }
     }
@@ -150,7 +149,7 @@ impl Timers {
     /// ```
     pub fn sleep_until(&self, at: Timestamp) -> Sleep {
         Sleep {
-            shared: Arc::clone(&self.shared),
+            seat: self.seat(),
             state: State::At(at),
         }
     }
@@ -165,8 +164,19 @@ impl Sleep {
     /// # Panics
     ///
     /// As that.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{ManualClock, Timers};
+    ///
+    /// let timers = Timers::builder().clock(ManualClock::new()).build_hand_driven()?;
+    /// let mut idle = timers.sleep(Duration::from_secs(30)); // once it is polled
+    /// idle.reset(Duration::from_secs(30)); // from now on
+    /// assert_eq!(idle.deadline(), Some(timers.now() + Duration::from_secs(30)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reset(&mut self, after: Duration) {
-        self.reset_at(self.shared.after(after));
+        self.reset_at(self.seat.shared.now().saturating_add(after));
     }
 
     /// Moves it to that time: later, earlier, into the past, or to never. It is then pending again even
@@ -209,13 +219,24 @@ impl Sleep {
                 *deadline = at;
                 // If it has fired, or is firing, the task was woken or will be. Its poll finds that the
                 // entry is not armed, and arms another. So does one after a shutdown.
-                let _ = self.shared.rearm_at(*key, at);
+                let _ = self.seat.shared.rearm_at(*key, at);
             }
             State::After(_) | State::At(_) | State::Elapsed(_) => self.state = State::At(at),
         }
     }
 
     /// When it is ready; `None` as long as that counts from a poll that has not come yet. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{ManualClock, Timers};
+    ///
+    /// let timers = Timers::builder().clock(ManualClock::new()).build_hand_driven()?;
+    /// let at = timers.now() + Duration::from_secs(1);
+    /// assert_eq!(timers.sleep_until(at).deadline(), Some(at));
+    /// assert_eq!(timers.sleep(Duration::from_secs(1)).deadline(), None); // not polled yet
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn deadline(&self) -> Option<Timestamp> {
         match self.state {
@@ -245,7 +266,7 @@ impl Sleep {
         match self.state {
             State::After(_) => false,
             State::Elapsed(_) => true,
-            State::At(at) | State::Armed { deadline: at, .. } => at <= self.shared.now(),
+            State::At(at) | State::Armed { deadline: at, .. } => at <= self.seat.shared.now(),
         }
     }
 
@@ -254,8 +275,8 @@ impl Sleep {
         self.take_out(Timestamp::NEVER);
     }
 
-    pub(super) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+    pub(super) fn shared(&self) -> &Shared {
+        &self.seat.shared
     }
 
     #[inline]
@@ -263,20 +284,22 @@ impl Sleep {
         let (deadline, now) = match self.state {
             State::Elapsed(_) => return Poll::Ready(Ok(())),
             State::After(after) => {
-                let now = self.shared.now();
+                let now = self.seat.shared.now();
                 let deadline = now.saturating_add(after);
                 self.state = State::At(deadline);
                 (deadline, now)
             }
-            State::At(deadline) => (deadline, self.shared.now()),
+            State::At(deadline) => (deadline, self.seat.shared.now()),
             State::Armed {
                 deadline,
                 key,
                 task,
             } => {
-                let now = self.shared.now();
+                let now = self.seat.shared.now();
                 // In this order: only while it is armed do the addresses mean anything.
-                if now < deadline && self.shared.wheel.contains(key) && task == Task::of(cx.waker())
+                if now < deadline
+                    && self.seat.shared.wheel.contains(key)
+                    && task == Task::of(cx.waker())
                 {
                     return Poll::Pending;
                 }
@@ -294,9 +317,9 @@ impl Sleep {
     /// Registers what is not registered.
     #[inline]
     fn arm(&mut self, deadline: Timestamp, waker: &Waker) -> Poll<Result<(), ArmError>> {
-        let tick = self.shared.resolution.deadline(deadline);
+        let tick = self.seat.shared.resolution.deadline(deadline);
         let job = || Job::Wake(waker.clone());
-        match self.shared.arm_job(tick, Ticks::ZERO, job) {
+        match self.seat.shared.arm_job(tick, Ticks::ZERO, job) {
             Ok(key) => {
                 self.state = State::Armed {
                     deadline,
@@ -317,7 +340,7 @@ impl Sleep {
         let before = core::mem::replace(&mut self.state, State::At(deadline));
         if let State::Armed { key, .. } = before {
             // Last, because dropping the waker runs its owner's code.
-            drop(self.shared.wheel.cancel(key));
+            drop(self.seat.shared.wheel.cancel(key));
         }
     }
 }
@@ -335,7 +358,7 @@ impl Drop for Sleep {
     #[inline]
     fn drop(&mut self) {
         if let State::Armed { key, .. } = self.state {
-            drop(self.shared.wheel.cancel(key));
+            drop(self.seat.shared.wheel.cancel(key));
         }
     }
 }
