@@ -25,8 +25,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             // Spread over two seconds, in no order.
             let after = Duration::from_micros(1_500_000 + (n * 7_919 % 2_000_000) as u64);
             let due = clock.now() + after;
-            timers.arm_at(due, move |_| {
-                early.fetch_add(usize::from(clock.now() < due), Ordering::Relaxed);
+            timers.arm_at(due, move |firing| {
+                let is_early = clock.now() < firing.deadline();
+                early.fetch_add(usize::from(is_early), Ordering::Relaxed);
             })
         })
         .collect::<Result<Vec<_>, _>>()?;

@@ -191,7 +191,7 @@ fn elsewhere(every: bool) -> Elsewhere {
     let runs = Arc::clone(&ran);
     let key = if every {
         timers.every(MS, Missed::Skip, move |_| {
-            runs.store(runs.load(Relaxed) + 1, Relaxed)
+            runs.store(runs.load(Relaxed) + 1, Relaxed);
         })
     } else {
         timers.arm(MS, move |_| runs.store(runs.load(Relaxed) + 1, Relaxed))

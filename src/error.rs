@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// The key names no armed timer of this wheel: it has fired, was cancelled, or belongs
-/// to another wheel. Nothing has changed.
+/// The key names no armed timer of this wheel: it has fired, is firing, was cancelled, or
+/// belongs to another wheel. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StaleKey;

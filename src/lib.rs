@@ -157,7 +157,6 @@
 //! * **`std`** (default): [`SharedWheel`], [`Timers`], [`MonotonicClock`] and [`WallAnchor`]. Without it the crate is
 //!   `no_std`; it needs `alloc`, and atomics of the width of a pointer.
 //! * **`stream`**: [`Interval`] and [`Expirations`] are streams of `futures-core`.
-//! * **`metrics`**, **`tracing`**: what [`Timers`] counts and notices goes to those crates.
 //! * **`boot-clock`**: `BootClock`, a clock that counts the time a machine spends suspended
 //!   (Linux and Android; other platforms as documented there).
 //! * **`metrics`**: what [`Timers`] count goes to the recorder of the `metrics` crate, see

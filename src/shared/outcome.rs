@@ -6,7 +6,7 @@ use crate::{Expired, Tick};
 
 /// What became of a timer that was to be cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[must_use = "this may be the timer's value; and a callback may be running"]
+#[must_use = "says whether the timer was cancelled, and may hold its value"]
 pub enum Cancel<T> {
     /// It was armed, will not fire, and this is its value.
     Cancelled(T),

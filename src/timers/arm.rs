@@ -71,8 +71,9 @@ impl Timers {
         self.options().arm(after, callback)
     }
 
-    /// Calls `callback` once, at that time of the runtime's clock; a time that is past means as soon as
-    /// may be, [`Timestamp::NEVER`] never. O(1), lock-free.
+    /// Calls `callback` once, at that time of the runtime's clock; a time in the past means as soon as
+    /// possible, [`Timestamp::NEVER`] never. A [`WallAnchor`](crate::WallAnchor) makes such a time of a
+    /// `SystemTime`. O(1), lock-free.
     ///
     /// # Errors
     ///
@@ -171,7 +172,9 @@ impl Timers {
     /// let clock = ManualClock::new();
     /// let timers = Timers::builder().clock(clock.clone()).build_hand_driven()?;
     /// timers.arm_fallible(Duration::from_secs(1), Backoff::default(), |firing| {
-    ///     if firing.attempt() < 3 { Err("the archive does not answer") } else { Ok(()) }
+    ///     let answers: usize = if firing.attempt() < 3 { "none" } else { "1" }.parse()?;
+    ///     assert_eq!(answers, 1);
+    ///     Ok::<(), std::num::ParseIntError>(()) // `?` needs to know the error's type
     /// })?;
     /// timers.advance_to_next(&clock);
     /// assert_eq!(timers.stats().failing, 1);

@@ -111,7 +111,7 @@ impl TimersBuilder {
 
     // --- memory ---
 
-    /// By how many free lists and counts threads are told apart; one per core without this. See
+    /// The number of shards; one per core without this. Threads of one shard share its free list and counts. See
     /// [`SharedWheelBuilder::shards`](crate::SharedWheelBuilder::shards).
     pub fn shards(mut self, count: usize) -> Self {
         self.shards = Some(count);
@@ -148,19 +148,47 @@ impl TimersBuilder {
         self
     }
 
-    /// Lets no more than `count` timers fire in `per`, and as many at once at first. What is due waits, and
-    /// is late. Futures count.
+    /// Lets no more than `count` timers fire in each `per`; the first `count` may come at once. What is due
+    /// waits, and is late. Futures count.
     pub fn rate_limit(mut self, count: u32, per: Duration) -> Self {
         self.rate = Some((count, per));
         self
     }
 
     /// Calls `wake` when somebody else has to drive earlier than
-    /// [`next_timeout`](Timers::next_timeout) said: because an earlier timer was armed, or for shutting down.
+    /// [`next_timeout`](Timers::next_timeout) said: because an earlier timer was armed, or for
+    /// [`resume`](Timers::resume), a new rate, or shutting down.
     /// For event loops: it writes to an eventfd, or uses a waker of mio's. Not used with a thread.
     ///
-    /// It is called by the thread that armed the timer, after that, and may be called again until
-    /// [`turn`](Timers::turn) is. A panic in it passes to whoever armed.
+    /// It is called by the thread that armed the timer or did one of those, after that, and may be called again
+    /// until [`turn`](Timers::turn) is; also by the thread of the loop itself. A panic in it passes to that thread.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// use tickwheel::{Shutdown, Timers};
+    ///
+    /// let (wake, woken) = mpsc::sync_channel(1); // an eventfd, in a real loop
+    /// let timers = Timers::builder()
+    ///     .wake(move || {
+    ///         let _ = wake.try_send(()); // one is enough
+    ///     })
+    ///     .build_hand_driven()?;
+    /// let others = timers.clone();
+    /// std::thread::spawn(move || {
+    ///     others.arm(Duration::from_millis(5), |firing| {
+    ///         firing.timers().shutdown(Shutdown::Drop);
+    ///     })
+    /// });
+    /// while !timers.is_shut_down() {
+    ///     timers.turn()?; // first, then ask how long to sleep
+    ///     match timers.next_timeout() {
+    ///         Some(timeout) => _ = woken.recv_timeout(timeout),
+    ///         None => woken.recv()?,
+    ///     }
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn wake(mut self, wake: impl Fn() + Send + Sync + 'static) -> Self {
         self.wake = Some(Arc::new(wake));
         self

@@ -59,6 +59,7 @@ impl Timers {
     /// As [`cancel`](Self::cancel), but does not return while the callback runs: once this has
     /// returned it is not running and will not run.
     ///
+    /// After waiting the answer is [`Cancel::Stale`]; a periodic timer has ended all the same.
     /// In that very callback it answers [`Cancel::Running`] instead of hanging. A callback that
     /// waits here for another that waits for it hangs; and with an executor, whoever would have
     /// run the callback must not wait for it.
@@ -74,7 +75,8 @@ impl Timers {
     ///
     /// # Errors
     ///
-    /// [`StaleKey`] if it has fired, is firing, was cancelled, or is of another runtime.
+    /// [`StaleKey`] if it has fired, is firing, was cancelled, or is of another runtime. A periodic timer
+    /// whose callback is running is refused too, and goes on: whoever means to replace it cancels it first.
     pub fn rearm(&self, key: TimerKey, after: Duration) -> Result<(), StaleKey> {
         self.rearm_at(key, self.shared.after(after))
     }

@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::fire::Batch;
 use super::pace::Allowance;
 use super::{Shared, Timers};
-use crate::{Busy, ManualClock, Park, Tick, Timestamp};
+use crate::{Busy, Clock, ManualClock, Park, Tick, Timestamp};
 
 /// What a [`turn`](Timers::turn) has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,8 @@ impl Timers {
     ///
     /// # Errors
     ///
-    /// [`Busy`] if another thread drives, such as the runtime's own, or if this is called from a callback.
+    /// [`Busy`] if another thread is driving at this moment, or if this is called from a callback. While a
+    /// thread of the runtime's own sleeps, this fires here, in the calling thread.
     ///
     /// ```
     /// use std::time::Duration;
@@ -110,6 +111,10 @@ impl Timers {
     /// fires, and fires it. Says how many; 0 if nothing is armed, or nothing may fire, or somebody else
     /// drives.
     ///
+    /// # Panics
+    ///
+    /// If `clock` is not the clock of the runtime and something is armed.
+    ///
     /// ```
     /// use std::time::Duration;
     /// use tickwheel::{Clock, ManualClock, Timers};
@@ -132,6 +137,7 @@ impl Timers {
                         if clock.set(next) < next {
                             return 0; // it is at the end of time
                         }
+                        assert!(self.now() >= next, "not the clock of the runtime");
                     }
                     continue;
                 }
@@ -144,6 +150,54 @@ impl Timers {
             };
             // The rest of what is due now, if a batch did not hold it.
             return fired + self.turn_fully().map_or(0, |turned| turned.fired);
+        }
+    }
+
+    /// Moves `clock`, which has to be the clock of the runtime, by `span`, and fires each timer at its own
+    /// time on the way: what a callback arms counts from then. Says how many fired.
+    ///
+    /// What a callback arms for the time at which it runs waits until the clock has moved on by a tick. If
+    /// nothing may fire, or somebody else drives, only the clock moves.
+    ///
+    /// # Panics
+    ///
+    /// As [`advance_to_next`](Self::advance_to_next).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{ManualClock, Missed, Timers};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timers = Timers::builder().clock(clock.clone()).build_hand_driven()?;
+    /// timers.every(Duration::from_secs(1), Missed::Skip, |firing| {
+    ///     firing.timers().arm(Duration::from_millis(500), |_| {}).unwrap();
+    /// })?;
+    /// assert_eq!(timers.advance_by(&clock, Duration::from_secs(10)), 10 + 9);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn advance_by(&self, clock: &ManualClock, span: Duration) -> usize {
+        let end = clock.now().saturating_add(span);
+        let mut fired = 0;
+        loop {
+            let now = clock.now();
+            let next = match self.turn_here() {
+                Ok(Turn::Ran(turned)) => {
+                    fired += turned.fired;
+                    if turned.more {
+                        continue;
+                    }
+                    let tick = now.saturating_add(self.shared.resolution.tick());
+                    self.next_deadline().map(|next| next.max(tick))
+                }
+                Ok(Turn::Limited(wait)) => Some(now.saturating_add(wait)),
+                Ok(Turn::Closed) | Err(Busy) => None,
+            };
+            let is_last = now >= end;
+            clock.set(next.map_or(end, |next| next.min(end)));
+            assert!(self.now() >= clock.now(), "not the clock of the runtime");
+            if is_last || clock.now() <= now {
+                return fired;
+            }
         }
     }
 }
@@ -189,21 +243,21 @@ impl Shared {
             shared: self,
             shown: self.pulse.turn_begins(now, self.resolution.now(now)),
         };
-        let turned = self.batch(now, allowance);
+        let turned = self.batch(now, self.resolution.now(now), allowance);
         drop(turning);
         #[cfg(feature = "metrics")]
         self.publish_in_time(now);
         Ok(Turn::Ran(turned?))
     }
 
-    /// Fires what is due at `now`, held to what is allowed.
+    /// Fires what is due at `tick`, held to what is allowed. It is `now`.
     pub(super) fn batch(
         self: &Arc<Self>,
         now: Timestamp,
+        tick: Tick,
         allowance: Allowance,
     ) -> Result<Turned, Busy> {
         let mut batch = Batch::new(now, allowance.time);
-        let tick = self.resolution.now(now);
         let progress = loop {
             let looks = self.pulse.looks();
             let progress = self

@@ -23,11 +23,11 @@ pub enum BuildError {
     ZeroLimit,
     /// A rate of no firings at all, or for no time.
     ZeroRate,
-    /// The driver's thread, or the watchdog's, could not be started, or what it sleeps on not be had.
+    /// The driver's thread, or the watchdog's, could not be started, or the system has refused what it sleeps on.
     Spawn(io::Error),
 }
 
-/// Something is still running.
+/// Waiting for the end of a runtime has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WaitError {

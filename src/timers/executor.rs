@@ -36,7 +36,7 @@ use crate::{Expired, TimerKey};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Executor: Send + Sync {
-    /// Has the callback run.
+    /// Runs the callback, or sees to it that it is run.
     fn execute(&self, run: Run);
 }
 

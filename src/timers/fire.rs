@@ -75,7 +75,7 @@ impl Shared {
                 self.fire_call(turn, due, batch);
             }
         }
-        if batch.now >= batch.until || !self.gate.look().is_open() {
+        if batch.now >= batch.until || !self.gate.look().lets_fire() {
             turn.stop();
         }
     }
@@ -161,6 +161,8 @@ impl Shared {
             stopped: false,
         };
         let Ended { again, result } = call.run(&mut firing, || self.now());
+        // Shut down, it is not called again.
+        let again = again.filter(|_| !self.gate.look().is_closed());
         if let Err(fault) = result {
             self.fault(key, call, again, &fault);
             // What somebody fails or panics with may panic when it is dropped.

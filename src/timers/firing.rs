@@ -30,7 +30,7 @@ impl Firing<'_> {
         Timers::of(self.shared)
     }
 
-    /// The key of the timer. Good for nothing while it fires, except that a periodic timer is armed
+    /// The key of the timer. While the callback runs every operation refuses it; a periodic timer is armed
     /// again under it afterwards.
     #[must_use]
     pub fn key(&self) -> TimerKey {

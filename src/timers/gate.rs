@@ -85,9 +85,15 @@ impl Flags {
         self.0 & FIRE_DUE != 0
     }
 
-    /// Whether a batch may go on.
+    /// Whether a turn may begin.
     #[inline]
     pub(super) fn is_open(self) -> bool {
         self.0 == 0
+    }
+
+    /// Whether a batch may go on.
+    #[inline]
+    pub(super) fn lets_fire(self) -> bool {
+        self.is_open() || self.fires_due()
     }
 }

@@ -29,7 +29,7 @@ pub enum Verdict {
     Fire,
     /// It does not fire: the timer is over, and its callback is dropped. A periodic timer is over too.
     Veto,
-    /// It is asked about again so much later. It keeps its key.
+    /// It is asked about again after that time. It keeps its key.
     Postpone(Duration),
 }
 

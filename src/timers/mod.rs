@@ -108,13 +108,13 @@ pub use stats::Stats;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A handle is cheap to clone; all clones are the same runtime. When the last one is dropped
-/// it [shuts down](Self::shutdown), and its thread ends.
+/// A handle is cheap to clone; all clones are the same runtime. Keep one: when the last is dropped
+/// the runtime [shuts down](Self::shutdown), what is armed is dropped, and the thread ends.
 ///
 /// # One thread, or yours
 ///
 /// [`new`](Self::new) and [`build`](TimersBuilder::build) start a thread that drives: it sleeps until the
-/// next deadline and not a moment less, is woken only by an arm that is earlier than that, and
+/// wheel has something to do, is woken only by an arm that is earlier than that, and
 /// runs the callbacks, unless there is an [executor](TimersBuilder::executor) for them. While a
 /// callback runs in it, others wait: callbacks should be short, or run elsewhere.
 ///
@@ -147,7 +147,8 @@ pub use stats::Stats;
 ///
 /// # Locks
 ///
-/// To arm, cancel and re-arm takes no lock, and waits for nobody. Nobody's code (callbacks, wakers, hooks,
+/// To arm, cancel and re-arm takes no lock, and waits for nobody; but to wake a thread that sleeps for
+/// longer takes the mutex that it sleeps on, for a moment. Nobody's code (callbacks, wakers, hooks,
 /// destructors) runs while a lock is held, and all of it may use the runtime.
 pub struct Timers {
     shared: Arc<Shared>,
@@ -185,8 +186,8 @@ pub(super) struct Shared {
 // === impl Timers ===
 
 impl Timers {
-    /// A runtime with a thread of its own and everything else as it comes: ticks of a millisecond on
-    /// the monotonic clock, callbacks in the thread, no limit.
+    /// A runtime with a thread of its own, and defaults for the rest: ticks of a millisecond on the
+    /// monotonic clock, callbacks in the thread, no limit.
     ///
     /// # Errors
     ///
@@ -195,14 +196,14 @@ impl Timers {
         Self::builder().build()
     }
 
-    /// A runtime made otherwise.
+    /// A builder, for other settings.
     pub fn builder() -> TimersBuilder {
         TimersBuilder::new()
     }
 
     /// The runtime of this process, as [`new`](Self::new) makes it, started when it is first asked for.
     ///
-    /// It is never dropped. It may be shut down, by whoever does so for all.
+    /// It is never dropped. Whoever shuts it down does so for the whole process.
     ///
     /// # Panics
     ///
@@ -270,6 +271,25 @@ impl Timers {
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+/// The clock of the runtime, as [`now`](Timers::now) reads it.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+/// use tickwheel::{Timers, WallAnchor};
+///
+/// let timers = Timers::new()?;
+/// let wall = WallAnchor::now(&timers);
+/// let midnight = SystemTime::now() + Duration::from_secs(3600); // say
+/// let key = timers.arm_at(wall.from_wall(midnight), |_| println!("a new day"))?;
+/// assert!(timers.is_armed(key));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl Clock for Timers {
+    fn now(&self) -> Timestamp {
+        self.shared.now()
     }
 }
 

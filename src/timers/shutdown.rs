@@ -36,7 +36,7 @@ pub struct Unfired {
 
 impl Timers {
     /// Lets nothing fire until it is [resumed](Self::resume). Time goes on, and so does everything
-    /// else: timers may be armed and cancelled. Says whether it was not paused.
+    /// else: timers may be armed and cancelled. Returns `true` if this call has paused it.
     ///
     /// A callback that is running, or just about to, is not stopped. Futures are not woken either; one that is
     /// polled all the same is ready if its time has come.
@@ -59,7 +59,8 @@ impl Timers {
         self.shared.gate.pause(true)
     }
 
-    /// Lets timers fire again; what became due meanwhile does so now, by batches. Says whether it was paused.
+    /// Lets timers fire again; what became due meanwhile does so now, by batches. Returns
+    /// `true` if this call has resumed it.
     pub fn resume(&self) -> bool {
         let was = self.shared.gate.pause(false);
         if was {
@@ -83,8 +84,8 @@ impl Timers {
     /// [`ArmError::ShutDown`](super::ArmError::ShutDown), unless their time had come.
     ///
     /// It does not wait. A callback that is running, or just about to, runs to its end; a
-    /// periodic one is not armed again. [`wait`](Self::wait) waits for all that. By hand,
-    /// [`FireDue`](Shutdown::FireDue) fires in this call; with a thread, in that.
+    /// periodic one is not armed again, and a fallible one not tried again. [`wait`](Self::wait) waits for all that. With
+    /// [`FireDue`](Shutdown::FireDue) what is due fires in this call, or in the runtime's thread if it has one.
     ///
     /// Returns the callbacks for [`HandBack`](Shutdown::HandBack), in no particular order, and nothing
     /// otherwise. Callbacks that were not handed back are dropped, one by one; their panics are
@@ -160,9 +161,9 @@ impl Shared {
     /// Fires what is due when this begins, and drops the rest. If somebody else is driving, or this
     /// thread in whose callback this is called, that is left to it: see `Phase::run_ends`.
     pub(super) fn fire_due(self: &Arc<Self>) {
-        let now = self.now();
+        let due = self.resolution.now(self.now());
         while self.gate.look().fires_due() {
-            match self.batch(now, self.pace.batch()) {
+            match self.batch(self.now(), due, self.pace.batch()) {
                 Err(_) => return,
                 Ok(turned) if !turned.more => break,
                 Ok(_) => {}

@@ -59,7 +59,7 @@ pub struct Stats {
     /// Timers that the driver met before they were due and moved closer: for coming from a coarse
     /// level of the wheel, or for having been re-armed.
     pub cascaded: u64,
-    /// Places of cancelled or suspended timers that the driver met and forgot.
+    /// Places in the wheel that cancelled or suspended timers had left, and that the driver has cleared.
     pub husks: u64,
     /// Callbacks, wakers and hooks that panicked.
     pub panics: u64,

@@ -238,3 +238,45 @@ fn a_runtime_starts_where_its_clock_is() {
     bed.clock.advance(ms(3));
     assert_eq!(timers.turn().unwrap().fired, 1);
 }
+
+#[test]
+fn each_timer_fires_at_its_own_time_on_the_way() {
+    let bed = Bed::new();
+    let (log, clock) = (bed.log.clone(), bed.clock.clone());
+    bed.timers
+        .arm(ms(1_000), move |firing| {
+            let log = log.clone();
+            let next = move |firing: &mut tickwheel::Firing<'_>| {
+                log.add(firing.now().as_nanos() / 1_000_000, "b");
+            };
+            firing.timers().arm(ms(1_000), next).unwrap();
+        })
+        .unwrap();
+    assert_eq!(bed.timers.advance_by(&clock, ms(1_999)), 1);
+    assert_eq!(bed.now(), 1_999);
+    assert_eq!(bed.timers.advance_by(&clock, ms(1)), 1);
+    assert_eq!(bed.log.take(), [(2_000, "b")]);
+}
+
+#[test]
+fn a_callback_that_comes_back_at_once_does_not_keep_time_from_going_on() {
+    let bed = Bed::new();
+    bed.timers
+        .arm_repeating(ms(10), |firing| tickwheel::Next::At(firing.now()))
+        .unwrap();
+    let fired = bed.timers.advance_by(&bed.clock, ms(20));
+    // Twice in each tick: what waited for the next turn is asked at the new time, and is due then.
+    assert!((10..=22).contains(&fired), "{fired} in ten ticks");
+    assert_eq!(bed.now(), 20);
+    bed.timers.pause();
+    assert_eq!(bed.timers.advance_by(&bed.clock, ms(5)), 0);
+    assert_eq!(bed.now(), 25);
+}
+
+#[test]
+#[should_panic(expected = "not the clock of the runtime")]
+fn a_clock_that_is_not_the_runtimes_is_refused() {
+    let bed = Bed::new();
+    bed.timers.arm(ms(10), |_| {}).unwrap();
+    bed.timers.advance_to_next(&tickwheel::ManualClock::new());
+}

@@ -271,3 +271,35 @@ fn a_turn_that_was_refused_does_not_end_the_one_under_way() {
     assert_eq!(bed.timers.wait(LONG), Ok(()));
     assert_eq!(turns.join().unwrap().fired, 1);
 }
+
+#[test]
+fn what_fires_at_the_end_sees_what_time_it_is() {
+    let bed = Bed::with(|builder| builder.on_overrun(ms(15), |overrun| panic!("{overrun:?}")));
+    for _ in 0..5 {
+        let (clock, mut logs) = (bed.clock.clone(), bed.logs("fired"));
+        bed.timers
+            .arm(ms(1), move |firing| {
+                logs(firing);
+                clock.advance(ms(12));
+            })
+            .unwrap();
+    }
+    bed.clock.advance(ms(1));
+    bed.timers.shutdown(Shutdown::FireDue);
+    let times: Vec<_> = bed.log.take().into_iter().map(|(at, _)| at).collect();
+    assert_eq!(times, [1, 13, 25, 37, 49]);
+    assert_eq!(bed.timers.stats().panics, 0);
+}
+
+#[test]
+fn what_fails_at_the_end_is_not_promised_another_attempt() {
+    let bed = Bed::with(|builder| builder.on_failure(|failure| assert_eq!(failure.again, None)));
+    let backoff = tickwheel::Backoff::default();
+    bed.timers
+        .arm_fallible(ms(1), backoff, |_| Err("no"))
+        .unwrap();
+    bed.clock.advance(ms(1));
+    bed.timers.shutdown(Shutdown::FireDue);
+    let stats = bed.timers.stats();
+    assert_eq!((stats.failures, stats.gave_up, stats.panics), (1, 1, 0));
+}
