@@ -50,6 +50,14 @@ pub(crate) const MUTANTS: &[(&str, &str)] = &[
         "EndUntold",
         "runtime::a_driver_that_goes_to_sleep_is_woken_by_the_end",
     ),
+    (
+        "EndUnparted",
+        "runtime::a_driver_fires_what_is_due_at_the_end",
+    ),
+    (
+        "LookUnseen",
+        "runtime::who_asks_how_long_to_sleep_is_not_in_the_way_of_the_end",
+    ),
     ("PhaseUntold", "runtime::who_waits_sees_the_end"),
     ("PhaseUnlocked", "runtime::who_waits_sees_the_end"),
     (
@@ -105,7 +113,7 @@ fn a_driver_that_goes_to_sleep_is_woken_by_a_timer() {
     model(
         "a_driver_that_goes_to_sleep",
         Bound::Preemptions(3),
-        14500,
+        18000,
         || {
             let clock = ManualClock::new();
             let timers = Timers::builder().shards(1).clock(clock).build_modelled();
@@ -126,7 +134,7 @@ fn a_driver_that_goes_to_sleep_is_woken_by_a_timer() {
 /// Killed by: `EndUntold`.
 #[test]
 fn a_driver_that_goes_to_sleep_is_woken_by_the_end() {
-    model("the_end_wakes", Bound::Preemptions(4), 3600, || {
+    model("the_end_wakes", Bound::Preemptions(4), 6900, || {
         let clock = ManualClock::new();
         let timers = Timers::builder().shards(1).clock(clock).build_modelled();
         let driver = timers.clone();
@@ -143,7 +151,7 @@ fn who_waits_sees_the_end() {
     model(
         "who_waits_sees_the_end",
         Bound::Preemptions(4),
-        4300,
+        1800,
         || {
             let clock = ManualClock::new();
             let timers = timers(&clock);
@@ -163,6 +171,54 @@ fn who_waits_sees_the_end() {
             assert!(drives.join().unwrap());
             assert_eq!(timers.wait(LONG), Ok(()));
             assert_eq!(timers.stats().panics, 0);
+        },
+    );
+}
+
+/// What is due fires, whether the driver finds it by itself, at the end, or is told of the end
+/// before everything is ready for it.
+///
+/// Killed by: `EndUnparted`.
+#[test]
+fn a_driver_fires_what_is_due_at_the_end() {
+    model(
+        "a_driver_fires_what_is_due",
+        Bound::Preemptions(3),
+        2050,
+        || {
+            let clock = ManualClock::new();
+            let timers = Timers::builder().shards(1).clock(clock).build_modelled();
+            timers.arm(Duration::ZERO, |_| {}).unwrap();
+            timers.arm(LONG, |_| {}).unwrap();
+            let driver = timers.clone();
+            let drives = thread::spawn(move || driver.drive_here());
+            timers.shutdown(Shutdown::FireDue);
+            drives.join().unwrap();
+            assert_eq!(timers.wait(Duration::ZERO), Ok(()));
+            let stats = timers.stats();
+            assert_eq!((stats.fired, stats.returned, stats.panics), (1, 1, 0));
+            timers.check();
+        },
+    );
+}
+
+/// Killed by: `LookUnseen`.
+#[test]
+fn who_asks_how_long_to_sleep_is_not_in_the_way_of_the_end() {
+    model(
+        "who_asks_how_long_to_sleep",
+        Bound::Preemptions(3),
+        6400,
+        || {
+            let timers = timers(&ManualClock::new());
+            timers.arm(Duration::ZERO, |_| {}).unwrap();
+            let other = timers.clone();
+            let asks = thread::spawn(move || other.next_timeout());
+            timers.shutdown(Shutdown::FireDue);
+            let _ = asks.join().unwrap();
+            assert_eq!(timers.wait(Duration::ZERO), Ok(()));
+            assert_eq!((timers.stats().fired, timers.stats().panics), (1, 0));
+            timers.check();
         },
     );
 }
@@ -241,7 +297,7 @@ fn a_callback_elsewhere_is_armed_again_when_it_is_over() {
     model(
         "a_callback_elsewhere_again",
         Bound::Preemptions(5),
-        3400,
+        11900,
         || {
             let Elsewhere {
                 clock,

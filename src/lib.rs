@@ -16,6 +16,9 @@
 //! # Ok::<(), tickwheel::StaleKey>(())
 //! ```
 //!
+//! That is the wheel by itself. A service wants [`Timers`]: a clock, a thread and callbacks, or futures,
+//! over a [`SharedWheel`].
+//!
 //! # Why a wheel
 //!
 //! The obvious timer queue is a heap. It costs O(log n) to arm, more to cancel, and most

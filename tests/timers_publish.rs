@@ -134,7 +134,7 @@ mod recorded {
             ("timers_vetoed_total", 0),
             ("timers_postponed_total", 0),
             ("timers_abandoned_total", 0),
-            ("timers_given_up_total", 0),
+            ("timers_gave_up_total", 0),
             ("timers_returned_total", 0),
             ("husks_total", stats.husks),
             ("failures_total", 1),

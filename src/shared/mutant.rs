@@ -173,6 +173,10 @@ mod switch {
         SealSkipped,
         /// Who shuts down does not wait for those who are in the middle of arming.
         RestHurried,
+        /// The driver ends though those who arm have not been parted yet.
+        EndUnparted,
+        /// Who asks how long to sleep does not say that it looks.
+        LookUnseen,
         /// Who shuts down does not wake the driver.
         EndUntold,
         /// The driver's token is put there without the lock.

@@ -358,13 +358,13 @@ impl Shared {
         // who see here that the gate is closed. So no timer is left behind.
         let look_again = !mutant!(GateUnlooked);
         if look_again && self.gate.look().is_closed() && self.wheel.cancel(key).is_cancelled() {
-            self.counters.returned.add(1);
+            self.counters.refused.add(1);
             return Err(ArmError::ShutDown);
         }
         Ok(key)
     }
 
-    /// As `arm_job` does at the end, for a timer that its callback has armed again.
+    /// As `arm_job` does at the end, for a callback that was armed again.
     pub(super) fn recheck(&self, key: TimerKey) {
         if self.gate.look().is_closed() {
             let cancelled = self.wheel.cancel(key);

@@ -48,9 +48,15 @@ impl Backoff {
         if self.attempts.is_some_and(|attempts| failures >= attempts) {
             return None;
         }
-        let doubled = 1_u32.checked_shl(failures.saturating_sub(1));
-        let wait = doubled.and_then(|times| self.first.checked_mul(times));
-        Some(wait.map_or(self.longest, |wait| wait.min(self.longest)))
+        // 64 doublings of a nanosecond are longer than 500 years.
+        let doublings = failures.saturating_sub(1).min(64);
+        let wait = self.first.as_nanos().saturating_mul(1 << doublings);
+        if wait >= self.longest.as_nanos() {
+            return Some(self.longest);
+        }
+        // Shorter than a duration, so it is one.
+        let (secs, nanos) = (wait / 1_000_000_000, wait % 1_000_000_000);
+        Some(Duration::new(secs as u64, nanos as u32))
     }
 }
 

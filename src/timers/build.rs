@@ -9,13 +9,13 @@ use core::time::Duration;
 
 use super::executor::Executor;
 use super::gate::Gate;
-use super::hooks::{Failure, Hooks, Overrun, Panicked, Pending, Verdict};
+use super::hooks::{Failure, Hooks, Overrun, Panicked, Pending, Verdict, caught_wake};
 use super::pace::{Allowance, Pace};
 use super::parker::Parker;
 use super::phase::Phase;
 use super::pulse::Pulse;
 use super::rate::Rate;
-use super::stats::Counters;
+use super::stats::{Counter, Counters};
 use super::watchdog::{self, Health};
 use super::{BuildError, Shared, Timers, thread};
 use crate::shared::SharedWheel;
@@ -161,7 +161,7 @@ impl TimersBuilder {
     /// For event loops: it writes to an eventfd, or uses a waker of mio's. Not used with a thread.
     ///
     /// It is called by the thread that armed the timer or did one of those, after that, and may be called again
-    /// until [`turn`](Timers::turn) is; also by the thread of the loop itself. A panic in it passes to that thread.
+    /// until [`turn`](Timers::turn) is; also by the thread of the loop itself. A panic in it is caught and counted.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -298,6 +298,8 @@ impl TimersBuilder {
             .clock
             .unwrap_or_else(|| Box::new(MonotonicClock::new()));
         let parker = Arc::new(parker(self.suspendable && has_thread)?);
+        let panics = Arc::new(Counter::default());
+        let wake = self.wake.map(|wake| caught_wake(wake, Arc::clone(&panics)));
         let pulse = Arc::new(Pulse::new());
         let shown = Arc::clone(&pulse);
         let mut wheel = SharedWheel::builder().starting_at(self.resolution.now(clock.now()));
@@ -314,7 +316,7 @@ impl TimersBuilder {
                 parker.unpark();
             });
         } else {
-            let wake = self.wake.clone();
+            let wake = wake.clone();
             wheel = wheel.wake(move || {
                 shown.called();
                 if let Some(wake) = &wake {
@@ -323,16 +325,16 @@ impl TimersBuilder {
             });
         }
         let wheel = wheel.build();
-        let counters = Counters::new(wheel.shards());
+        let counters = Counters::new(wheel.shards(), panics);
         let health = Health::new(self.bound, self.resolution, self.batch.time);
         let timers = Timers::first(Shared {
             wheel,
             resolution: self.resolution,
             clock,
             gate: Gate::new(),
-            phase: Phase::new(),
+            phase: Arc::new(Phase::new()),
             parker,
-            call: self.wake,
+            call: wake,
             has_thread,
             executor: self.executor,
             hooks: self.hooks,

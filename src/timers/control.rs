@@ -3,9 +3,8 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::executor::runs_here;
 use super::job::Job;
-use super::{Shared, Timers};
+use super::{Shared, Timers, inside};
 use crate::{Cancel, StaleKey, TimerKey, Timestamp};
 
 /// A timer that is cancelled when this is dropped: [`Timers::guard`].
@@ -64,7 +63,7 @@ impl Timers {
     /// waits here for another that waits for it hangs; and with an executor, whoever would have
     /// run the callback must not wait for it.
     pub fn cancel_wait(&self, key: TimerKey) -> Cancel<()> {
-        if runs_here(Some(key)) {
+        if inside::runs(key) {
             return self.cancel(key);
         }
         dropped(self.shared.wheel.cancel_wait(key))

@@ -6,6 +6,7 @@ use core::time::Duration;
 use super::fire::Batch;
 use super::pace::Allowance;
 use super::{Shared, Timers};
+use crate::shared::mutant::mutant;
 use crate::{Busy, Clock, ManualClock, Park, Tick, Timestamp};
 
 /// What a [`turn`](Timers::turn) has done.
@@ -127,6 +128,7 @@ impl Timers {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn advance_to_next(&self, clock: &ManualClock) -> usize {
+        let mut stuck = 0;
         loop {
             let fired = match self.turn_here() {
                 Ok(Turn::Ran(Turned { fired: 0, more })) => {
@@ -134,8 +136,11 @@ impl Timers {
                         let Some(next) = self.next_deadline() else {
                             return 0;
                         };
-                        if clock.set(next) < next {
-                            return 0; // it is at the end of time
+                        // What is due again and again, because it is postponed for no time, does
+                        // not fire.
+                        stuck += usize::from(next <= clock.now());
+                        if clock.set(next) < next || stuck > 2 {
+                            return 0; // or it is at the end of time
                         }
                         assert!(self.now() >= next, "not the clock of the runtime");
                     }
@@ -143,7 +148,10 @@ impl Timers {
                 }
                 Ok(Turn::Ran(Turned { fired, .. })) => fired,
                 Ok(Turn::Limited(wait)) => {
-                    clock.advance(wait);
+                    let before = clock.now();
+                    if clock.advance(wait) <= before {
+                        return 0; // as above
+                    }
                     continue;
                 }
                 Ok(Turn::Closed) | Err(Busy) => return 0,
@@ -234,7 +242,7 @@ impl Shared {
             return Ok(Turn::Closed);
         }
         let now = self.now();
-        let allowance = match self.pace.allows(now) {
+        let allowance = match self.pace.take(now) {
             Ok(allowance) => allowance,
             Err(wait) => return Ok(Turn::Limited(wait)),
         };
@@ -243,21 +251,27 @@ impl Shared {
             shared: self,
             shown: self.pulse.turn_begins(now, self.resolution.now(now)),
         };
-        let turned = self.batch(now, self.resolution.now(now), allowance);
+        // If another turn is under way, that is who has the role.
+        let retry = turning.shown && !self.wheel.is_driven_here();
+        let turned = self.batch(now, self.resolution.now(now), allowance, retry);
+        let fired = turned.as_ref().map_or(0, |turned| turned.fired);
+        self.pace.give_back(allowance, fired);
         drop(turning);
         #[cfg(feature = "metrics")]
         self.publish_in_time(now);
         Ok(Turn::Ran(turned?))
     }
 
-    /// Fires what is due at `tick`, held to what is allowed. It is `now`.
+    /// Fires what is due at `tick`, held to what is allowed. It is `now`. Who only looks at the wheel, and
+    /// so has the driver's role for a moment, is waited for with `retry`.
     pub(super) fn batch(
         self: &Arc<Self>,
         now: Timestamp,
         tick: Tick,
         allowance: Allowance,
+        retry: bool,
     ) -> Result<Turned, Busy> {
-        let mut batch = Batch::new(now, allowance.time);
+        let mut batch = Batch::new(now, allowance);
         let progress = loop {
             let looks = self.pulse.looks();
             let progress = self
@@ -267,7 +281,7 @@ impl Shared {
                 });
             match progress {
                 // Nobody drives, but somebody looks: it will not be long.
-                Err(Busy) if self.pulse.looked_since(looks) => self.wheel.pause(),
+                Err(Busy) if retry && self.pulse.looked_since(looks) => self.wheel.pause(),
                 progress => break progress?,
             }
         };
@@ -276,7 +290,6 @@ impl Shared {
             let took = batch.now().saturating_since(now);
             self.counters.batches.record(took);
             self.event_batch(fired, took);
-            self.pace.spend(fired);
         }
         Ok(Turned {
             fired,
@@ -291,7 +304,11 @@ impl Shared {
         }
         self.pulse.prepares();
         let now = self.now();
-        let sleep = match self.wheel.prepare_park() {
+        // It takes the role for a moment; who drives just then tries again.
+        let look = (!mutant!(LookUnseen)).then(|| self.pulse.look());
+        let park = self.wheel.prepare_park();
+        drop(look);
+        let sleep = match park {
             Err(Busy) | Ok(Park::Now) => Duration::ZERO,
             Ok(Park::Until(tick)) => {
                 self.pulse.rests(tick);
@@ -304,7 +321,7 @@ impl Shared {
         };
         if sleep.is_zero() {
             // What is due may have to wait all the same.
-            return Some(self.pace.allows(now).err().unwrap_or_default());
+            return Some(self.pace.wait(now).unwrap_or_default());
         }
         Some(sleep)
     }

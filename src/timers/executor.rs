@@ -1,15 +1,12 @@
 //! Where callbacks run, if not in the driver's thread.
 
-use alloc::boxed::Box;
-use alloc::sync::Arc;
-use core::cell::Cell;
-use core::fmt;
-use std::thread_local;
-
-use super::Shared;
 use super::job::{Call, Job};
+use super::{Shared, inside};
 use crate::shared::Deferred;
 use crate::{Expired, TimerKey};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
 
 /// A thread pool or the like: takes callbacks that are due, and runs each of them, somewhere.
 ///
@@ -54,23 +51,10 @@ impl<F: Fn(Run) + Send + Sync> Executor for F {
 /// over.
 #[must_use = "dropped, it does not run"]
 pub struct Run {
-    shared: Arc<Shared>,
+    /// There until this is dropped.
+    shared: Option<Arc<Shared>>,
     /// Empty once it has run.
     due: Option<(Deferred, Expired<Box<Call>>)>,
-}
-
-thread_local! {
-    /// The timer whose callback this thread runs for an executor.
-    static RUNS: Cell<Option<TimerKey>> = const { Cell::new(None) };
-}
-
-/// Whether this thread runs the callback of this timer, or of any, for an executor.
-pub(super) fn runs_here(key: Option<TimerKey>) -> bool {
-    let runs = RUNS.try_with(Cell::get).unwrap_or(None);
-    match key {
-        None => runs.is_some(),
-        Some(_) => runs == key,
-    }
 }
 
 // === impl Run ===
@@ -83,7 +67,7 @@ impl Run {
     ) -> Self {
         shared.phase.run_begins();
         Self {
-            shared: Arc::clone(shared),
+            shared: Some(Arc::clone(shared)),
             due: Some((deferred, expired)),
         }
     }
@@ -113,16 +97,16 @@ impl Run {
             tolerance,
             mut value,
         } = expired;
-        let outer = RUNS.replace(Some(key));
-        let began = self.shared.now();
-        let again = self
-            .shared
-            .run_call(key, deadline, tolerance, &mut value, began);
-        RUNS.set(outer);
-        let wheel = &self.shared.wheel;
+        let Some(shared) = &self.shared else {
+            return;
+        };
+        // Until the end: destructors are somebody's code too.
+        let _inside = inside::enter(shared, Some(key));
+        let began = shared.now();
+        let again = shared.run_call(key, deadline, tolerance, &mut value, began);
         match again {
-            Some(at) if !self.shared.gate.look().is_closed() => {
-                let at = self.shared.resolution.deadline(at);
+            Some(at) if !shared.gate.look().is_closed() => {
+                let at = shared.resolution.deadline(at);
                 value.armed_for(at);
                 let again = Expired {
                     key,
@@ -130,16 +114,16 @@ impl Run {
                     tolerance,
                     value: Job::Call(value),
                 };
-                match wheel.finish_rearmed(deferred, again, at) {
-                    Ok(key) => self.shared.recheck(key),
+                match shared.wheel.finish_rearmed(deferred, again, at) {
+                    Ok(key) => shared.recheck(key),
                     // It was cancelled meanwhile, and is over.
-                    Err(revoked) => drop(self.shared.guarded(key, "", || drop(revoked))),
+                    Err(revoked) => drop(shared.guarded(key, "", || drop(revoked))),
                 }
             }
             _ => {
-                // User code, and before others take the entry.
-                self.shared.guarded(key, value.label, || drop(value));
-                wheel.finish(deferred);
+                // Before others take the entry.
+                shared.guarded(key, value.label, || drop(value));
+                shared.wheel.finish(deferred);
             }
         }
     }
@@ -147,13 +131,19 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
+        let Some(shared) = self.shared.take() else {
+            return;
+        };
         if let Some((deferred, expired)) = self.due.take() {
-            self.shared.counters.abandoned.add(1);
-            self.shared
-                .guarded(expired.key, expired.value.label, || drop(expired.value));
-            self.shared.wheel.finish(deferred);
+            let _inside = inside::enter(&shared, Some(expired.key));
+            shared.counters.abandoned.add(1);
+            shared.guarded(expired.key, expired.value.label, || drop(expired.value));
+            shared.wheel.finish(deferred);
         }
-        self.shared.phase.run_ends();
+        // Whoever waits for the end finds nothing of the runtime kept here.
+        let phase = Arc::clone(&shared.phase);
+        drop(shared);
+        phase.run_ends();
     }
 }
 

@@ -2,19 +2,23 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use core::time::Duration;
 
 use super::Shared;
 use super::executor::Run;
 use super::firing::Firing;
 use super::hooks::{Failure, Overrun, Panicked, Pending, Verdict};
-use super::job::{Call, Ended, Fault, Job, caught};
+use super::job::{Call, Ended, Fault, Job, caught, discard};
+use super::pace::Allowance;
 use crate::{Expired, SharedTurn, Tick, Ticks, TimerKey, Timestamp};
 
 /// What the driver does at a time.
 pub(super) struct Batch {
     /// The last reading of the clock.
     now: Timestamp,
+    /// Whether that was made since the batch began.
+    is_fresh: bool,
+    /// How many may fire.
+    most: usize,
     /// When it should be over.
     until: Timestamp,
     /// Callbacks that were called or handed over, and futures that were woken.
@@ -24,15 +28,17 @@ pub(super) struct Batch {
 // === impl Batch ===
 
 impl Batch {
-    pub(super) fn new(now: Timestamp, time: Duration) -> Self {
+    pub(super) fn new(now: Timestamp, allowance: Allowance) -> Self {
         Self {
             now,
-            until: now.saturating_add(time),
+            is_fresh: false,
+            most: allowance.firings,
+            until: now.saturating_add(allowance.time),
             fired: 0,
         }
     }
 
-    /// How many have fired. What was vetoed, postponed or put back has not.
+    /// How many have fired. What was vetoed or postponed has not.
     pub(super) fn fired(&self) -> usize {
         self.fired
     }
@@ -53,9 +59,10 @@ impl Shared {
         expired: Expired<Job>,
         batch: &mut Batch,
     ) {
-        if self.gate.look().is_paused() {
-            turn.stop();
-            return self.again(turn, expired);
+        if !batch.is_fresh {
+            // What was due has been filed, which may have taken its time.
+            batch.now = self.now();
+            batch.is_fresh = true;
         }
         match expired.value {
             Job::Wake(waker) => {
@@ -75,7 +82,8 @@ impl Shared {
                 self.fire_call(turn, due, batch);
             }
         }
-        if batch.now >= batch.until || !self.gate.look().lets_fire() {
+        let is_full = batch.now >= batch.until || batch.fired >= batch.most;
+        if is_full || !self.gate.look().lets_fire() {
             turn.stop();
         }
     }
@@ -86,8 +94,11 @@ impl Shared {
         mut due: Expired<Box<Call>>,
         batch: &mut Batch,
     ) {
+        let verdict = self.verdict(&due, batch.now);
+        if self.hooks.before_fire.is_some() {
+            batch.now = self.now();
+        }
         let began = batch.now;
-        let verdict = self.verdict(&due, began);
         batch.fired += usize::from(verdict == Verdict::Fire);
         match (verdict, &self.executor) {
             (Verdict::Fire, None) => {
@@ -222,8 +233,9 @@ impl Shared {
         self.event_panicked(&panicked);
         if let Some(hook) = &self.hooks.panicked {
             // What a hook for panics panics with has nobody left to go to.
-            if caught(|| hook(panicked)).is_err() {
+            if let Err(again) = caught(|| hook(panicked)) {
                 self.counters.panics.add(1);
+                discard(again);
             }
         }
     }
@@ -239,8 +251,7 @@ impl Shared {
             Ok(result) => Some(result),
             Err(payload) => {
                 self.panicked(key, label, &*payload);
-                // The payload's own drop is user code as well.
-                let _ = caught(|| drop(payload));
+                discard(payload);
                 None
             }
         }
@@ -252,8 +263,7 @@ impl Shared {
             Ok(result) => Some(result),
             Err(payload) => {
                 self.counters.panics.add(1);
-                // The payload's own drop is user code as well.
-                let _ = caught(|| drop(payload));
+                discard(payload);
                 None
             }
         }
@@ -283,6 +293,7 @@ impl Shared {
         let (key, deadline) = (expired.key, expired.deadline);
         // Shut down, or cancelled by its callback, it is over.
         if self.gate.look().is_closed() {
+            self.counters.unfired.add(1);
             self.guarded(key, "", || drop(expired));
         } else {
             match turn.rearm_expired(expired, deadline) {

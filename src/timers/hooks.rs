@@ -1,11 +1,14 @@
 //! What a runtime asks or tells its owner: hooks, and what they are given.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::any::Any;
 use core::error::Error;
 use core::fmt;
 use core::time::Duration;
 
+use super::job::{caught, discard};
+use super::stats::Counter;
 use crate::{TimerKey, Timestamp};
 
 /// A callback that is about to fire, as [`before_fire`](super::TimersBuilder::before_fire) sees it.
@@ -85,6 +88,19 @@ pub(super) struct Hooks {
     pub(super) panicked: Option<HearsPanic>,
     pub(super) failed: Option<HearsFailure>,
     pub(super) overran: Option<(Duration, HearsOverrun)>,
+}
+
+/// A wake hook whose panics are counted and go no further: whoever arms has armed.
+pub(super) fn caught_wake(
+    wake: Arc<dyn Fn() + Send + Sync>,
+    panics: Arc<Counter>,
+) -> Arc<dyn Fn() + Send + Sync> {
+    Arc::new(move || {
+        if let Err(payload) = caught(|| wake()) {
+            panics.add(1);
+            discard(payload);
+        }
+    })
 }
 
 // === impl Panicked ===

@@ -150,10 +150,13 @@ impl Call {
                 ended(again.flatten(), result)
             }
             Body::Repeat(run) => {
-                let (next, result) = match caught(|| run(firing)) {
+                let (mut next, result) = match caught(|| run(firing)) {
                     Ok(next) => (next, Ok(())),
                     Err(panic) => (Next::Stop, Err(panic)),
                 };
+                if firing.stopped {
+                    next = Next::Stop;
+                }
                 let again = match next {
                     Next::Stop => None,
                     Next::After(span) => Some(end().saturating_add(span)),
@@ -270,11 +273,19 @@ fn in_step(start: Timestamp, period: Duration, now: Timestamp) -> (Timestamp, u6
     (next.map_or(Timestamp::NEVER, Timestamp::from_nanos), over)
 }
 
-/// Runs somebody's code and catches its panic.
+/// Runs somebody's code and catches its panic. What it panicked with is to be [discarded](discard).
 ///
 /// What it leaves half done is its own: nothing of the runtime is borrowed by it.
 pub(super) fn caught<R>(run: impl FnOnce() -> R) -> std::thread::Result<R> {
     catch_unwind(AssertUnwindSafe(run))
+}
+
+/// Drops what somebody's code panicked with, which is somebody's code as well. What that panics
+/// with, in turn, is leaked: it has had its chance.
+pub(super) fn discard(payload: Box<dyn core::any::Any + Send>) {
+    if let Err(again) = caught(|| drop(payload)) {
+        core::mem::forget(again);
+    }
 }
 
 impl fmt::Debug for Call {

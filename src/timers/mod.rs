@@ -14,6 +14,7 @@
 //! | `executor` | callbacks that run elsewhere |
 //! | `drive` | one turn of the driver; event loops and tests that drive by hand |
 //! | `thread`, `parker`, `suspend` | the driver's thread, and where it sleeps |
+//! | `inside` | in whose code a thread is, so that nobody waits for himself |
 //! | `gate`, `phase`, `shutdown` | pausing, shutting down, and waiting for what still runs |
 //! | `hooks`, `error` | what the owner is asked and told; what is refused |
 //! | `stats`, `histogram` | numbers to watch |
@@ -35,6 +36,7 @@ mod future;
 mod gate;
 mod histogram;
 mod hooks;
+mod inside;
 mod job;
 mod judge;
 mod pace;
@@ -162,7 +164,7 @@ pub(super) struct Shared {
     resolution: Resolution,
     clock: Box<dyn Clock + Send + Sync>,
     gate: Gate,
-    phase: Phase,
+    phase: Arc<Phase>,
     /// Where the driver's thread sleeps; nobody does if there is none.
     parker: Arc<Parker>,
     /// How to get the attention of whoever drives by hand.
@@ -326,7 +328,7 @@ impl fmt::Debug for Timers {
 
 impl Shared {
     /// The time that has come: what the clock shows, or what the driver was told, if the clock has
-    /// gone back since.
+    /// gone back since. Never earlier than the tick of anything that has fired.
     ///
     /// For the wheel time stands still then. What held to the clock alone would arm timers for a time
     /// that has come there already, and they would fire early; a future would be woken for that time and
@@ -334,7 +336,13 @@ impl Shared {
     #[inline]
     pub(super) fn now(&self) -> Timestamp {
         let told = self.resolution.start_of(self.wheel.now());
-        self.clock.now().max(told)
+        self.reading().unwrap_or_default().max(told)
+    }
+
+    /// What the clock shows; nothing if it panics, which is counted.
+    #[inline]
+    fn reading(&self) -> Option<Timestamp> {
+        self.caught(|| self.clock.now())
     }
 
     /// Gets the attention of whoever drives, and of the watchdog.

@@ -24,6 +24,8 @@ pub(super) struct Allowance {
     pub(super) entries: usize,
     /// How long it may take.
     pub(super) time: Duration,
+    /// How many may fire in it.
+    pub(super) firings: usize,
 }
 
 // === impl Allowance ===
@@ -36,6 +38,7 @@ impl Allowance {
         Self {
             entries: entries.max(Self::LEAST),
             time,
+            firings: usize::MAX,
         }
     }
 }
@@ -56,21 +59,29 @@ impl Pace {
         self.limits().batch
     }
 
-    /// What a batch may do now, or how long to wait.
-    pub(super) fn allows(&self, now: Timestamp) -> Result<Allowance, Duration> {
+    /// What a batch may do now, or how long to wait. The firings are its own: what it does not need
+    /// of them is to be [given back](Self::give_back).
+    pub(super) fn take(&self, now: Timestamp) -> Result<Allowance, Duration> {
         let mut limits = self.limits();
         let mut batch = limits.batch;
         if let Some(rate) = &mut limits.rate {
-            batch.entries = rate.allows(now)?.min(batch.entries);
+            batch.firings = rate.take(now, batch.entries)?;
         }
         Ok(batch)
     }
 
-    /// Takes note that so many have fired.
-    pub(super) fn spend(&self, fired: usize) {
-        if let Some(rate) = &mut self.limits().rate {
-            rate.spend(fired);
+    /// Gives back what a batch was allowed and has not used.
+    pub(super) fn give_back(&self, allowance: Allowance, fired: usize) {
+        if allowance.firings < usize::MAX {
+            if let Some(rate) = &mut self.limits().rate {
+                rate.give_back(allowance.firings.saturating_sub(fired));
+            }
         }
+    }
+
+    /// How long nothing may fire; `None` if something may.
+    pub(super) fn wait(&self, now: Timestamp) -> Option<Duration> {
+        self.limits().rate.as_mut()?.tokens(now).err()
     }
 }
 
@@ -84,7 +95,8 @@ impl Timers {
     }
 
     /// Sets how many timers may fire in how much time, or lets all of them, from the next batch on: see
-    /// [`TimersBuilder::rate_limit`](super::TimersBuilder::rate_limit).
+    /// [`TimersBuilder::rate_limit`](super::TimersBuilder::rate_limit). What the limit before allowed now
+    /// is what this one allows now, if that is not more than a period's.
     ///
     /// # Errors
     ///
@@ -107,7 +119,14 @@ impl Timers {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_rate_limit(&self, limit: Option<(u32, Duration)>) -> Result<(), BuildError> {
-        self.shared.pace.limits().rate = Rate::limit(limit)?;
+        let rate = Rate::limit(limit)?;
+        let now = self.shared.now();
+        let mut limits = self.shared.pace.limits();
+        limits.rate = match (rate, &mut limits.rate) {
+            (Some(rate), Some(before)) => Some(rate.instead_of(before, now)),
+            (rate, _) => rate,
+        };
+        drop(limits);
         // It may be asleep until the old one allows something.
         self.shared.call_driver();
         Ok(())

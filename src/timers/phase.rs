@@ -74,6 +74,12 @@ impl Phase {
         self.set(if fire_due { CLOSED | DUE } else { CLOSED });
     }
 
+    /// Whether the runtime is shut down so far that those who arm have been parted.
+    pub(super) fn is_closed(&self) -> bool {
+        // ORDERING: Acquire pairs with the Release in `close`: the wheel has been sealed.
+        self.word.load(Ordering::Acquire) & CLOSED != 0
+    }
+
     fn set(&self, flag: u64) {
         // ORDERING: AcqRel. What begins has seen everything that ended before, and says so.
         self.word.fetch_or(flag, Ordering::AcqRel);

@@ -57,7 +57,7 @@ const COUNTERS: [Count; 14] = [
         |stats| stats.abandoned,
     ),
     (
-        "tickwheel_timers_given_up_total",
+        "tickwheel_timers_gave_up_total",
         "Fallible timers given up.",
         |stats| stats.gave_up,
     ),
@@ -129,7 +129,7 @@ impl Timers {
     /// | `tickwheel_overdue_seconds` | gauge | [`overdue`](Self::overdue) |
     /// | `tickwheel_lateness_seconds` | gauge | [`lateness`](Self::lateness), by `quantile` |
     /// | `tickwheel_batch_duration_seconds` | gauge | [`batch_durations`](Self::batch_durations), by `quantile` |
-    /// | `tickwheel_timers_{fired, cancelled, rearmed, cascaded, vetoed, postponed, abandoned, given_up, returned}_total` | counter | [`Stats`] |
+    /// | `tickwheel_timers_{fired, cancelled, rearmed, cascaded, vetoed, postponed, abandoned, gave_up, returned}_total` | counter | [`Stats`] |
     /// | `tickwheel_{husks, failures, panics, overruns, wake_ups}_total` | counter | [`Stats`] |
     ///
     /// `quantile` is `0.5`, `0.99` or `1` of what was recorded since the last publication, by whomever; at most 25%
@@ -169,8 +169,16 @@ fn describe() {
         Unit::Seconds,
         "How long the oldest timer has been due."
     );
-    metrics::describe_gauge!(LATENESS, Unit::Seconds, "How late timers fired of late.");
-    metrics::describe_gauge!(BATCH, Unit::Seconds, "How long batches took of late.");
+    metrics::describe_gauge!(
+        LATENESS,
+        Unit::Seconds,
+        "Lateness of the timers fired since the last publication."
+    );
+    metrics::describe_gauge!(
+        BATCH,
+        Unit::Seconds,
+        "How long the batches since the last publication took."
+    );
 }
 
 // === impl Published ===

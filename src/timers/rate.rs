@@ -38,7 +38,7 @@ impl Rate {
     }
 
     /// How many may fire now; if none, how long to wait for the first.
-    pub(super) fn allows(&mut self, now: Timestamp) -> Result<usize, Duration> {
+    pub(super) fn tokens(&mut self, now: Timestamp) -> Result<usize, Duration> {
         // The bucket is full at the beginning of time: as if there had been a period before it.
         let now = now.as_nanos().saturating_add(self.period);
         // More than one period's worth is not kept. A clock that went back is waited for no
@@ -54,10 +54,26 @@ impl Rate {
         Err(Duration::from_nanos(next.saturating_sub(now)))
     }
 
-    /// Takes note that so many have fired.
-    pub(super) fn spend(&mut self, fired: usize) {
-        let spent = self.each.saturating_mul(fired as u64);
+    /// Takes as many as there are, or `most`; if there is none, says how long to wait for the first.
+    pub(super) fn take(&mut self, now: Timestamp, most: usize) -> Result<usize, Duration> {
+        let taken = self.tokens(now)?.min(most);
+        let spent = self.each.saturating_mul(taken as u64);
         self.empty = self.empty.saturating_add(spent);
+        Ok(taken)
+    }
+
+    /// Puts some back.
+    pub(super) fn give_back(&mut self, tokens: usize) {
+        let unspent = self.each.saturating_mul(tokens as u64);
+        self.empty = self.empty.saturating_sub(unspent);
+    }
+
+    /// This rate, holding what another one holds.
+    pub(super) fn instead_of(mut self, before: &mut Self, now: Timestamp) -> Self {
+        let held = before.tokens(now).unwrap_or(0) as u64;
+        let full = now.as_nanos().saturating_add(self.period);
+        self.empty = full - self.each.saturating_mul(held).min(self.period);
+        self
     }
 }
 
@@ -79,9 +95,8 @@ mod tests {
             let (mut now, mut log) = (0, Vec::new());
             for step in steps {
                 now += step;
-                match rate.allows(Timestamp::from_nanos(now)) {
+                match rate.take(Timestamp::from_nanos(now), usize::MAX) {
                     Ok(allowed) => {
-                        rate.spend(allowed);
                         log.push((now, allowed as u64));
                     }
                     Err(wait) => prop_assert!(wait > Duration::ZERO && wait.as_nanos() <= 10),

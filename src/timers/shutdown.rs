@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
-use super::executor::runs_here;
+use super::inside::Inside;
 use super::job::{Call, Job};
-use super::{Shared, Timers, WaitError};
+use super::{Shared, Timers, WaitError, inside};
 use crate::shared::mutant::mutant;
 use crate::{Ticks, TimerKey, Timestamp};
 
@@ -123,7 +123,7 @@ impl Timers {
     /// [`WaitError::FromCallback`] at once from a callback, for which it would wait;
     /// [`WaitError::NotShutDown`].
     pub fn wait(&self, timeout: Duration) -> Result<(), WaitError> {
-        if self.shared.wheel.is_driven_here() || runs_here(None) {
+        if self.shared.wheel.is_driven_here() || inside::is_inside(&self.shared) {
             return Err(WaitError::FromCallback);
         }
         self.shared.phase.wait(timeout)
@@ -135,8 +135,13 @@ impl Timers {
 impl Shared {
     pub(super) fn shut_down(self: &Arc<Self>, mode: Shutdown) -> Vec<Unfired> {
         let fire_due = mode == Shutdown::FireDue;
-        self.phase.run_begins();
         let mut rest = Vec::new();
+        // Until the end, also if somebody's code panics that is called here: it may not wait for this.
+        let closing = Closing {
+            shared: self,
+            _inside: inside::enter(self, None),
+        };
+        self.phase.run_begins();
         if self.gate.close(fire_due) {
             // See `arm_job`.
             if !mutant!(SealSkipped) {
@@ -154,7 +159,7 @@ impl Shared {
                 self.call_driver();
             }
         }
-        self.phase.run_ends();
+        drop(closing);
         rest
     }
 
@@ -163,7 +168,9 @@ impl Shared {
     pub(super) fn fire_due(self: &Arc<Self>) {
         let due = self.resolution.now(self.now());
         while self.gate.look().fires_due() {
-            match self.batch(self.now(), due, self.pace.batch()) {
+            // A turn under way is told at its end. Who only looks is waited for.
+            let retry = self.pulse.turn().is_none() && !self.wheel.is_driven_here();
+            match self.batch(self.now(), due, self.pace.batch(), retry) {
                 Err(_) => return,
                 Ok(turned) if !turned.more => break,
                 Ok(_) => {}
@@ -197,6 +204,18 @@ impl Shared {
             // Somebody is in the middle of arming.
             self.wheel.pause();
         }
+    }
+}
+
+/// A shutdown, until it is done.
+struct Closing<'a> {
+    shared: &'a Shared,
+    _inside: Inside,
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.shared.phase.run_ends();
     }
 }
 

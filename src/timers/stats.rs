@@ -25,7 +25,8 @@ pub(super) struct Failing(Gauge);
 /// What the runtime counts. Arms, cancels and moves are counted by the wheel.
 pub(super) struct Counters {
     pub(super) fired: Counter,
-    pub(super) panics: Counter,
+    /// Shared with the wake hook.
+    pub(super) panics: Arc<Counter>,
     pub(super) vetoed: Counter,
     pub(super) postponed: Counter,
     pub(super) failures: Counter,
@@ -33,7 +34,12 @@ pub(super) struct Counters {
     pub(super) overruns: Counter,
     pub(super) abandoned: Counter,
     pub(super) wake_ups: Counter,
+    /// Timers taken out by a shutdown.
     pub(super) returned: Counter,
+    /// Timers that were postponed or repeated themselves when a shutdown came.
+    pub(super) unfired: Counter,
+    /// Timers that were taken out again by who armed them, since a shutdown had come.
+    pub(super) refused: Counter,
     pub(super) failing: Gauge,
     /// By the shard of the thread that re-arms: threads would meet on one.
     pub(super) rearmed: Box<[Padded<Counter>]>,
@@ -73,13 +79,14 @@ pub struct Stats {
     pub failures: u64,
     /// Fallible timers that have failed and wait for another attempt now.
     pub failing: usize,
-    /// Fallible timers that have failed as often as they may.
+    /// Fallible timers that have failed and are not tried again: they have failed as often as they may, have stopped, or
+    /// the runtime was shut down.
     pub gave_up: u64,
     /// Callbacks that took longer than [`on_overrun`](super::TimersBuilder::on_overrun) allows.
     pub overruns: u64,
     /// Callbacks that an executor dropped.
     pub abandoned: u64,
-    /// Timers dropped or handed back by a shutdown.
+    /// Timers dropped or handed back by a shutdown. Those that are run after that count as fired as well.
     pub returned: u64,
 }
 
@@ -123,10 +130,10 @@ impl Drop for Failing {
 // === impl Counters ===
 
 impl Counters {
-    pub(super) fn new(shards: u32) -> Self {
+    pub(super) fn new(shards: u32, panics: Arc<Counter>) -> Self {
         Self {
             fired: Counter::default(),
-            panics: Counter::default(),
+            panics,
             vetoed: Counter::default(),
             postponed: Counter::default(),
             failures: Counter::default(),
@@ -135,6 +142,8 @@ impl Counters {
             abandoned: Counter::default(),
             wake_ups: Counter::default(),
             returned: Counter::default(),
+            unfired: Counter::default(),
+            refused: Counter::default(),
             failing: Gauge::default(),
             rearmed: (0..shards).map(|_| Padded::default()).collect(),
             lateness: Recorder::new(),
@@ -206,7 +215,9 @@ impl Shared {
         Stats {
             armed: wheel.len(),
             fired: counters.fired.get(),
-            cancelled: wheel.ended().saturating_sub(returned),
+            cancelled: wheel
+                .ended()
+                .saturating_sub(returned + counters.refused.get()),
             rearmed: counters.rearmed.iter().map(|count| count.0.get()).sum(),
             cascaded: wheel.moved(),
             husks: wheel.husks(),
@@ -219,7 +230,7 @@ impl Shared {
             gave_up: counters.gave_up.get(),
             overruns: counters.overruns.get(),
             abandoned: counters.abandoned.get(),
-            returned,
+            returned: returned + counters.unfired.get(),
         }
     }
 

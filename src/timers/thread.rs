@@ -7,20 +7,23 @@ use std::{io, thread};
 
 use super::Shared;
 use super::drive::{Turn, Turned};
-use super::job::caught;
+use super::job::{caught, discard};
 use super::parker::Woken;
+use super::phase::Phase;
 use crate::Busy;
+use crate::shared::mutant::mutant;
 
 /// Starts the thread that drives.
 pub(super) fn start(shared: &Arc<Shared>, name: String) -> io::Result<()> {
     let shared = Arc::clone(shared);
     shared.phase.thread_begins();
-    let ends = Ends(Arc::clone(&shared));
+    let ends = Ends(Arc::clone(&shared.phase));
     thread::Builder::new().name(name).spawn(move || {
         let ends = ends;
         run(&shared);
         #[cfg(feature = "metrics")]
         shared.publish();
+        // Whoever waits for the end finds nothing of the runtime kept here.
         drop(shared);
         drop(ends);
     })?;
@@ -28,16 +31,19 @@ pub(super) fn start(shared: &Arc<Shared>, name: String) -> io::Result<()> {
 }
 
 /// Says that the thread has ended, however that came about.
-struct Ends(Arc<Shared>);
+struct Ends(Arc<Phase>);
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        self.0.phase.thread_ends();
+        self.0.thread_ends();
     }
 }
 
 /// When to look again while somebody else drives.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// How long to sleep at least when the clock stands still.
+const SHORTEST: Duration = Duration::from_millis(1);
 
 /// What is to be done next.
 enum Step {
@@ -48,31 +54,35 @@ enum Step {
 
 /// Drives until the runtime is shut down.
 pub(super) fn run(shared: &Arc<Shared>) {
-    let tick = shared.resolution.tick();
-    let mut stood_still = false;
+    // How much longer to sleep because the clock stands still.
+    let mut longer = Duration::ZERO;
     loop {
-        // Nobody's code runs outside of what catches panics, but for the clock's.
-        let step = caught(|| step(shared)).unwrap_or_else(|_| {
-            shared.counters.panics.add(1);
-            Step::Sleep(Some(tick))
-        });
+        // Nobody's code runs outside of what catches panics; what is caught here is a fault of ours.
+        let step = match caught(|| step(shared)) {
+            Ok(step) => step,
+            Err(payload) => {
+                shared.counters.panics.add(1);
+                discard(payload);
+                Step::Sleep(Some(LOOK_AGAIN))
+            }
+        };
         let timeout = match step {
             Step::Again => continue,
             Step::Sleep(timeout) => timeout,
             Step::End => return,
         };
-        // A clock that did not move while the thread slept will not be there a moment later.
-        let timeout = timeout.map(|timeout| {
-            if stood_still {
-                timeout.max(tick)
-            } else {
-                timeout
-            }
-        });
-        let before = caught(|| shared.clock.now()).ok();
-        let woken = shared.parker.park(timeout);
+        let before = shared.reading();
+        let woken = shared
+            .parker
+            .park(timeout.map(|timeout| timeout.max(longer)));
         shared.counters.wake_ups.add(1);
-        stood_still = woken == Woken::InTime && caught(|| shared.clock.now()).ok() == before;
+        // A clock that did not move while the thread slept may be one that moves in steps, or
+        // stands still. It is looked at ever more rarely, but once in a tick.
+        let stood_still = woken == Woken::InTime && shared.reading() == before;
+        longer = match stood_still {
+            true => (longer * 2).clamp(SHORTEST, shared.resolution.tick().max(SHORTEST)),
+            false => Duration::ZERO,
+        };
     }
 }
 
@@ -92,6 +102,10 @@ fn step(shared: &Arc<Shared>) -> Step {
         Ok(Turn::Closed) => {
             let flags = shared.gate.look();
             if flags.is_paused() {
+                return Step::Sleep(None);
+            }
+            if flags.is_closed() && !shared.phase.is_closed() && !mutant!(EndUnparted) {
+                // Whoever shuts down is about to call.
                 return Step::Sleep(None);
             }
             if flags.fires_due() {

@@ -173,7 +173,7 @@ impl Shared {
             Work::Paused
         } else if self.wheel.is_empty() {
             Work::Nothing
-        } else if self.pace.allows(now).is_err() {
+        } else if self.pace.wait(now).is_some() {
             Work::Limited
         } else {
             Work::Armed

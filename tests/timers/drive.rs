@@ -280,3 +280,57 @@ fn a_clock_that_is_not_the_runtimes_is_refused() {
     bed.timers.arm(ms(10), |_| {}).unwrap();
     bed.timers.advance_to_next(&tickwheel::ManualClock::new());
 }
+
+#[test]
+fn a_rate_that_is_set_again_does_not_let_more_through() {
+    let bed = Bed::with(|builder| builder.rate_limit(10, ms(1_000)));
+    for _ in 0..100 {
+        bed.timers.arm(ms(1), |_| {}).unwrap();
+    }
+    bed.clock.advance(ms(1));
+    let mut fired = 0;
+    for _ in 0..5 {
+        fired += bed.timers.turn_fully().unwrap().fired;
+        bed.timers.set_rate_limit(Some((10, ms(1_000)))).unwrap();
+    }
+    assert_eq!(fired, 10);
+}
+
+#[test]
+fn a_callback_begins_after_the_hook_that_was_asked_about_it() {
+    let clock = tickwheel::ManualClock::new();
+    let (hook, told) = (clock.clone(), crate::Log::default());
+    let log = told.clone();
+    let timers = tickwheel::Timers::builder()
+        .clock(clock.clone())
+        .before_fire(move |_| {
+            hook.advance(ms(50));
+            tickwheel::Verdict::Fire
+        })
+        .on_overrun(ms(10), |overrun| panic!("{overrun:?}"))
+        .build_hand_driven()
+        .unwrap();
+    timers
+        .arm(ms(1), move |firing| {
+            log.add(firing.lateness().as_millis() as u64, "late");
+        })
+        .unwrap();
+    clock.advance(ms(1));
+    timers.turn().unwrap();
+    assert_eq!(told.take(), [(50, "late")]);
+    assert_eq!(timers.stats().overruns, 0);
+}
+
+#[test]
+fn a_postponement_for_no_time_at_all_does_not_keep_the_clock_from_returning() {
+    let bed =
+        Bed::with(|builder| builder.before_fire(|_| tickwheel::Verdict::Postpone(Duration::ZERO)));
+    bed.timers.arm(ms(1), |_| {}).unwrap();
+    assert_eq!(bed.timers.advance_to_next(&bed.clock), 0);
+    let limited = Bed::with(|builder| builder.rate_limit(1, Duration::from_secs(1)));
+    limited.clock.set(Timestamp::from_nanos(u64::MAX - 1));
+    for _ in 0..2 {
+        limited.timers.arm(Duration::ZERO, |_| {}).unwrap();
+    }
+    while limited.timers.advance_to_next(&limited.clock) > 0 {}
+}

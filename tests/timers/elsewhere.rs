@@ -255,3 +255,37 @@ fn many_threads_run_and_cancel_and_each_callback_runs_once() {
     let ran = ran.load(std::sync::atomic::Ordering::Acquire);
     assert_eq!(ran + cancelled, TIMERS);
 }
+
+#[test]
+fn a_destructor_does_not_wait_for_the_callback_it_belongs_to() {
+    struct Waits(
+        Timers,
+        Arc<Mutex<Option<tickwheel::TimerKey>>>,
+        mpsc::Sender<Cancel<()>>,
+    );
+
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            let key = self.1.lock().unwrap().unwrap();
+            let _ = self.2.send(self.0.cancel_wait(key));
+        }
+    }
+
+    let queue = Queue::default();
+    let bed = queue.bed();
+    let (told, heard) = mpsc::channel();
+    for runs in [true, false] {
+        let key = Arc::new(Mutex::new(None));
+        let waits = Waits(bed.timers.clone(), key.clone(), told.clone());
+        let armed = bed.timers.arm(ms(0), move |_| drop(waits)).unwrap();
+        *key.lock().unwrap() = Some(armed);
+        bed.timers.turn().unwrap();
+        let run = queue.take().unwrap();
+        if runs {
+            run.run();
+        } else {
+            drop(run);
+        }
+        assert_eq!(heard.recv(), Ok(Cancel::Running));
+    }
+}

@@ -5,6 +5,7 @@
 mod control;
 mod drive;
 mod elsewhere;
+mod ending;
 mod faults;
 mod hooks;
 mod model;

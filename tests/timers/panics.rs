@@ -227,3 +227,58 @@ fn a_log_is_what_the_callbacks_said() {
     assert_eq!(log.take(), [(1, "a")]);
     assert_eq!(log.len(), 0);
 }
+
+/// A payload that panics when it is dropped, with one that does the same, and so on.
+struct Chain(u32);
+
+impl Drop for Chain {
+    fn drop(&mut self) {
+        if self.0 > 0 {
+            std::panic::panic_any(Self(self.0 - 1));
+        }
+    }
+}
+
+#[test]
+fn what_was_panicked_with_may_panic_when_it_is_dropped_and_so_on() {
+    let bed = Bed::with(|builder| builder.on_panic(|_| std::panic::panic_any(Chain(3))));
+    bed.timers
+        .every(ms(1), Missed::Skip, |_| std::panic::panic_any(Chain(5)))
+        .unwrap();
+    for now in 1..=3 {
+        assert_eq!(bed.drive_to(now), 1);
+    }
+    assert_eq!(bed.timers.len(), 1);
+}
+
+#[test]
+fn a_clock_that_panics_stands_still_and_harms_nothing() {
+    struct Flaky(tickwheel::ManualClock, Arc<AtomicUsize>);
+
+    impl tickwheel::Clock for Flaky {
+        fn now(&self) -> tickwheel::Timestamp {
+            assert_eq!(self.1.load(Ordering::Relaxed), 0, "as planned");
+            self.0.now()
+        }
+    }
+
+    let (clock, broken) = (tickwheel::ManualClock::new(), Arc::new(AtomicUsize::new(0)));
+    let timers = tickwheel::Timers::builder()
+        .clock(Flaky(clock.clone(), broken.clone()))
+        .executor(|run: tickwheel::Run| run.run())
+        .limit(1)
+        .build_hand_driven()
+        .unwrap();
+    let breaks = broken.clone();
+    let key = timers
+        .every(ms(1), Missed::Skip, move |_| {
+            breaks.store(1, Ordering::Relaxed);
+        })
+        .unwrap();
+    clock.advance(ms(1));
+    assert_eq!(timers.turn().unwrap().fired, 1);
+    broken.store(0, Ordering::Relaxed);
+    assert!(timers.is_armed(key), "it goes on");
+    assert!(timers.cancel_wait(key).is_cancelled());
+    assert!(timers.arm(ms(1), |_| {}).is_ok(), "its place is free");
+}

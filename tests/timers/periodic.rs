@@ -230,3 +230,31 @@ fn a_timer_that_is_cancelled_between_attempts_does_not_count_as_failing() {
     assert!(bed.timers.cancel(key).is_cancelled());
     assert_eq!(bed.timers.stats().failing, 0);
 }
+
+#[test]
+fn waits_double_until_they_are_the_longest() {
+    let wait = |failures| Backoff::new(Duration::from_nanos(1), Duration::MAX).wait(failures);
+    for failures in 1..=64 {
+        let expected = 1_u128 << (failures - 1);
+        assert_eq!(wait(failures).unwrap().as_nanos(), expected, "{failures}");
+    }
+    let none = Backoff::new(Duration::ZERO, Duration::from_secs(86_400));
+    assert_eq!(none.wait(u32::MAX), Some(Duration::ZERO));
+    assert_eq!(
+        Backoff::new(ms(1), Duration::ZERO).wait(1),
+        Some(Duration::ZERO)
+    );
+}
+
+#[test]
+fn a_repeating_timer_that_stops_stops_whatever_it_returns() {
+    let bed = Bed::new();
+    bed.timers
+        .arm_repeating(ms(1), |firing| {
+            firing.stop();
+            Next::After(ms(1))
+        })
+        .unwrap();
+    bed.drive_to(1);
+    assert!(bed.timers.is_empty());
+}

@@ -69,7 +69,7 @@ pub enum TimeoutError {
 // === impl Timers ===
 
 impl Timers {
-    /// Gives the future that much time, counted from when this is first polled: futures are lazy.
+    /// Gives the future that much time, counted from when its first poll has returned: futures are lazy.
     /// To count from now, or from anything else, there is [`timeout_at`](Self::timeout_at).
     ///
     /// Zero gives the value of a future that is ready at its first poll. `Duration::MAX` is no limit.
