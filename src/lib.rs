@@ -41,6 +41,7 @@
 //! | many threads that arm and cancel, and one that drives | [`SharedWheel`], and a [`Local`] for each thread that arms much |
 //! | a clock, durations and callbacks: a service | [`Timers`], which has a thread that drives, or lets an event loop or a test do it |
 //! | futures that have to end in time | [`Timers`] too: [`timeout`](Timers::timeout), [`sleep`](Timers::sleep), on any runtime |
+//! | sessions, leases, one-time codes | `Sessions`, `SessionStore`, `Leases`, `OneTimeCodes`, with the feature `typed` |
 //! | values that expire, polled by one task | [`Expirations`] |
 //! | a clock, and durations, and one owner | [`Wheel`] with a [`Resolution`] and a [`Clock`]; see the example `network_timers` |
 //! | fewer than a dozen timers | an array; you do not need this crate |
@@ -159,6 +160,7 @@
 //!
 //! * **`std`** (default): [`SharedWheel`], [`Timers`], [`MonotonicClock`] and [`WallAnchor`]. Without it the crate is
 //!   `no_std`; it needs `alloc`, and atomics of the width of a pointer.
+//! * **`typed`**: `Sessions`, `SessionStore`, `Leases`, `OneTimeCodes`, `ReplayGuard`.
 //! * **`stream`**: [`Interval`] and [`Expirations`] are streams of `futures-core`.
 //! * **`boot-clock`**: `BootClock`, a clock that counts the time a machine spends suspended
 //!   (Linux and Android; other platforms as documented there).
@@ -202,6 +204,8 @@ mod tick;
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 mod timers;
 mod timestamp;
+#[cfg(all(feature = "typed", target_has_atomic = "64"))]
+mod typed;
 mod wheel;
 
 #[cfg(feature = "boot-clock")]
@@ -233,6 +237,16 @@ pub use timers::{
     WaitError,
 };
 pub use timestamp::Timestamp;
+#[cfg(all(feature = "typed", target_has_atomic = "64"))]
+pub use typed::{
+    Acquire, AcquireError, Alphabet, BuildCodesError, CodeKey, CodeNonce, CycleError, EndReason,
+    Ended, FenceGate, FencingToken, Grant, GuardError, Holding, IssueError, Issued, LeaseGuard,
+    LeaseGuardOptions, Leases, LeasesBuilder, Lessor, Loss, Lost, OneTimeCodes,
+    OneTimeCodesBuilder, ParseSessionIdError, Refused, RefusedCause, Renewal, ReplayError,
+    ReplayGuard, SecretCode, Session, SessionGone, SessionId, SessionLimits, SessionPolicy,
+    SessionStore, Sessions, Stale, StartError, SubjectId, TimeToLive, TouchPolicy, Touched,
+    UpdateError, WhenFull, WhenLost,
+};
 pub use wheel::{Drain, Expired, Iter, Progress, Turn, Wheel};
 
 /// The examples of the README are tests too.

@@ -192,6 +192,24 @@ impl Timers {
     }
 }
 
+#[cfg(feature = "typed")]
+impl Timers {
+    /// Wakes `waker` at that time, in the driver's thread: for what has a record of its own, so that its
+    /// timer needs no allocation. It is not asked about before, and drops its waker wherever it ends.
+    pub(crate) fn arm_waker(
+        &self,
+        at: Timestamp,
+        tolerance: Duration,
+        waker: core::task::Waker,
+    ) -> Result<TimerKey, ArmError> {
+        let shared = &self.shared;
+        let tolerance = shared.whole_ticks(tolerance);
+        shared.arm_job(shared.resolution.deadline(at), tolerance, || {
+            Job::Wake(waker)
+        })
+    }
+}
+
 // === impl TimerOptions ===
 
 impl TimerOptions<'_> {

@@ -1,0 +1,106 @@
+//! What a holder has in hand, and what others see of it.
+
+use alloc::sync::Arc;
+use core::fmt;
+use core::hash::Hash;
+use core::time::Duration;
+
+use super::record::Record;
+use super::{FencingToken, Lost};
+use crate::Timestamp;
+
+/// A lease that was granted: what [`renew`](super::Leases::renew) and [`release`](super::Leases::release) ask for.
+///
+/// It belongs to this one grant, not to the resource nor to the name of the holder: when the lease was lost, this
+/// says so, and it does nothing to whoever holds the lease then. Clones are the same grant. Dropped, it
+/// does nothing; the lease expires. A [`LeaseGuard`](super::LeaseGuard) renews and releases.
+#[must_use = "a lease that is not released is held until it expires"]
+pub struct Grant<K, H>(pub(super) Arc<Record<K, H>>);
+
+/// Who holds a lease: [`Leases::holder`](super::Leases::holder). It can be looked at, and does nothing.
+pub struct Holding<K, H>(pub(super) Arc<Record<K, H>>);
+
+macro_rules! views {
+    ($name:ident) => {
+        impl<K, H> $name<K, H>
+        where
+            K: Hash + Eq + Send + Sync + 'static,
+            H: Send + Sync + 'static,
+        {
+            /// What is leased.
+            #[must_use]
+            pub fn resource(&self) -> &K {
+                &self.0.slot.resource
+            }
+
+            /// To whom.
+            #[must_use]
+            pub fn holder(&self) -> &H {
+                &self.0.holder
+            }
+
+            /// The number of the grant. A renewal keeps it.
+            #[must_use]
+            pub fn token(&self) -> FencingToken {
+                let life = self.0.life.get();
+                life.map_or(FencingToken::new(0), |life| life.token)
+            }
+
+            /// The moment from which it is expired unless it is renewed; when it has ended, the one
+            /// that there was. [`Timestamp::NEVER`] for a lease without end.
+            #[must_use]
+            pub fn deadline(&self) -> Timestamp {
+                self.0.deadline()
+            }
+
+            /// Whether it lives: it has not ended, and its deadline is not reached. Reads the clock.
+            /// O(1), no lock if it lives.
+            #[must_use]
+            pub fn is_live(&self) -> bool {
+                self.status().is_ok()
+            }
+
+            /// How long it will live unless it is renewed, `Duration::MAX` without end; or how it
+            /// was lost. Reads the clock. O(1), no lock if it lives.
+            ///
+            /// # Errors
+            ///
+            /// [`Lost`], for good.
+            pub fn status(&self) -> Result<Duration, Lost> {
+                let now = self.0.registry.now();
+                if self.0.is_live(now) {
+                    return Ok(remaining(self.0.deadline(), now));
+                }
+                Err(self.0.lost(now))
+            }
+        }
+
+        impl<K, H> Clone for $name<K, H> {
+            fn clone(&self) -> Self {
+                Self(Arc::clone(&self.0))
+            }
+        }
+
+        impl<K: fmt::Debug, H: fmt::Debug> fmt::Debug for $name<K, H> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name))
+                    .field("resource", &self.0.slot.resource)
+                    .field("holder", &self.0.holder)
+                    .field("token", &self.0.life.get().map(|life| life.token))
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+views!(Grant);
+views!(Holding);
+
+/// How long it is until a deadline.
+pub(super) fn remaining(deadline: Timestamp, now: Timestamp) -> Duration {
+    if deadline.is_never() {
+        Duration::MAX
+    } else {
+        deadline.saturating_since(now)
+    }
+}

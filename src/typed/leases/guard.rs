@@ -1,0 +1,380 @@
+//! A lease that is renewed for as long as its owner lives, and released with it.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
+use core::future::Future;
+use core::hash::Hash;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+
+use super::keeper::{Hooks, Keeper};
+use super::registry::Guarded;
+use super::{AcquireError, FencingToken, Grant, Leases, Lessor};
+use crate::{ArmError, Timers, Timestamp};
+
+/// A lease that is held, renewed by itself, and released when this is dropped.
+///
+/// It asks for a renewal every third of the time to live, a little earlier by [jitter](LeaseGuardOptions::jitter),
+/// and after a failure a ninth later; by timers of its own, in the driver of its runtime. So two renewals may fail
+/// before it is lost.
+///
+/// It keeps a deadline of its own, counted from the moment before each request that was confirmed, so that it
+/// never believes in the lease for longer than the lessor does, if both clocks run alike. They need not:
+/// what it protects has to check its [token](Self::token).
+///
+/// # At risk, and lost
+///
+/// From a third of the time to live before the deadline on it is [at risk](Self::is_at_risk): two renewals
+/// were not confirmed, or the longest hold is near. It is lost at the deadline, at once when the lessor says so, and when the
+/// runtime is shut down. [`is_lost`](Self::is_lost) is exact; [`on_lost`](LeaseGuardOptions::on_lost)
+/// and [`lost`](Self::lost) follow by the next tick. Lost is for good.
+///
+/// To release it, or to drop it, first stops the renewals. A renewal that is on its way then changes
+/// nothing. Forgotten, with `core::mem::forget`, it renews for ever.
+///
+/// ```
+/// use std::time::Duration;
+/// use tickwheel::{Leases, ManualClock, Timers};
+///
+/// let clock = ManualClock::new();
+/// let timers = Timers::builder().clock(clock.clone()).build_hand_driven()?;
+/// let leases: Leases<String> = Leases::new(&timers);
+/// let guard = leases.hold("report", "worker 1", Duration::from_secs(30))?;
+/// for _ in 0..100 {
+///     clock.advance(Duration::from_secs(5));
+///     timers.turn_fully()?; // renews
+///     assert!(!guard.is_lost());
+/// }
+/// drop(guard);
+/// assert!(leases.holder("report").is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "dropped, it releases the lease"]
+pub struct LeaseGuard<L: Lessor> {
+    keeper: Arc<Keeper<L>>,
+    released: bool,
+}
+
+/// How a guard renews, and what it tells its holder.
+#[must_use = "it does nothing until it is told to"]
+pub struct LeaseGuardOptions {
+    timers: Timers,
+    jitter: u32,
+    hooks: Hooks,
+}
+
+/// How a guard has come to hold nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Loss {
+    /// No renewal was confirmed before the deadline.
+    Expired,
+    /// The lessor has said that the lease is over.
+    Refused,
+    /// The holder has given it back.
+    Released,
+    /// The runtime of the guard was shut down, and nobody would renew it.
+    ShutDown,
+}
+
+/// There is no guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GuardError<E> {
+    /// The lessor does not grant the lease.
+    Refused(E),
+    /// The lessor has answered after the lease was over. It was released.
+    TooLate,
+    /// There is no timer to renew it by. It was released.
+    Timer(ArmError),
+}
+
+/// A future that is ready when the lease is not held any more: [`LeaseGuard::lost`].
+///
+/// It may outlive the guard. Each has its own waker.
+#[must_use = "futures do nothing unless they are polled"]
+pub struct WhenLost<L: Lessor> {
+    keeper: Arc<Keeper<L>>,
+    id: Option<u64>,
+}
+
+// === impl LeaseGuardOptions ===
+
+impl LeaseGuardOptions {
+    /// Guards with the timers of that runtime: renewals up to 10 per cent early, and no hooks.
+    pub fn new(timers: &Timers) -> Self {
+        Self {
+            timers: timers.clone(),
+            jitter: 10,
+            hooks: Hooks::default(),
+        }
+    }
+
+    /// Asks up to that many per cent earlier than every third of the time to live, at random, so
+    /// that many guards do not ask together. 50 at most. It is only ever earlier.
+    pub fn jitter(mut self, percent: u32) -> Self {
+        self.jitter = percent.min(50);
+        self
+    }
+
+    /// Calls `hook` once when the lease is lost, but not when it is released: by the driver, or by
+    /// whoever finds it lost first. A panic goes to whoever has called, or to the runtime's hook.
+    pub fn on_lost(mut self, hook: impl Fn(Loss) + Send + Sync + 'static) -> Self {
+        self.hooks.on_lost = Some(Box::new(hook));
+        self
+    }
+
+    /// Calls `hook` with the time that is left when the lease comes to be at risk: once, and again if it was
+    /// renewed in between. By the driver.
+    pub fn on_risk(mut self, hook: impl Fn(Duration) + Send + Sync + 'static) -> Self {
+        self.hooks.on_risk = Some(Box::new(hook));
+        self
+    }
+
+    /// Asks a lessor for a lease, once, and keeps it.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardError`].
+    pub fn acquire<L: Lessor>(
+        self,
+        lessor: L,
+        request: L::Request,
+        ttl: Duration,
+    ) -> Result<LeaseGuard<L>, GuardError<L::Error>> {
+        let asked = self.timers.now();
+        let (grant, life) = lessor.acquire(request, ttl).map_err(GuardError::Refused)?;
+        let deadline = asked.saturating_add(life);
+        let timers = self.timers.clone();
+        let guard = self.keep(lessor, grant, ttl, deadline);
+        let guard = guard.map_err(GuardError::Timer)?;
+        if guard.keeper.deadline.is_live(timers.now()) {
+            Ok(guard)
+        } else {
+            Err(GuardError::TooLate)
+        }
+    }
+
+    /// Keeps a lease that was granted before, which the holder may believe in until `deadline`: a time from
+    /// before it was asked for, and its life.
+    ///
+    /// # Errors
+    ///
+    /// [`ArmError`]. The lease is released.
+    pub fn keep<L: Lessor>(
+        self,
+        lessor: L,
+        grant: L::Grant,
+        ttl: Duration,
+        deadline: Timestamp,
+    ) -> Result<LeaseGuard<L>, ArmError> {
+        let (jitter, hooks) = (self.jitter, self.hooks);
+        let keeper = Keeper::new(self.timers, (lessor, grant), ttl, deadline, jitter, hooks);
+        let guard = LeaseGuard {
+            keeper,
+            released: false,
+        };
+        guard.keeper.follow()?;
+        Ok(guard)
+    }
+}
+
+// === impl LeaseGuard ===
+
+impl<L: Lessor> LeaseGuard<L> {
+    /// The number of the grant, for what the lease protects.
+    #[must_use]
+    pub fn token(&self) -> FencingToken {
+        self.keeper.token
+    }
+
+    /// The grant.
+    #[must_use]
+    pub fn grant(&self) -> &L::Grant {
+        &self.keeper.grant
+    }
+
+    /// Whether it is lost: from its deadline on, or before if the lessor has said so. Reads the clock. O(1).
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.loss().is_some()
+    }
+
+    /// How it was lost; `None` while it is held. Reads the clock. O(1).
+    #[must_use]
+    pub fn loss(&self) -> Option<Loss> {
+        self.keeper.loss()
+    }
+
+    /// Whether it is held, and will be lost within a third of its time unless a renewal is confirmed. O(1).
+    #[must_use]
+    pub fn is_at_risk(&self) -> bool {
+        !self.is_lost()
+            && self.keeper.deadline.get().is_some_and(|until| {
+                !until.is_never() && self.keeper.timers.now() >= self.keeper.risk_at(until)
+            })
+    }
+
+    /// Until when the holder may believe in the lease if nothing is heard from the lessor; `None` once it is
+    /// lost.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Timestamp> {
+        if self.is_lost() {
+            return None;
+        }
+        self.keeper.deadline.get()
+    }
+
+    /// A future that is ready when the lease is not held any more.
+    pub fn lost(&self) -> WhenLost<L> {
+        WhenLost {
+            keeper: Arc::clone(&self.keeper),
+            id: None,
+        }
+    }
+
+    /// Stops the renewals, gives the lease back, and says what the lessor has said. If it was lost, the lessor is
+    /// told all the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of the lessor.
+    pub fn release(mut self) -> Result<(), L::ReleaseError> {
+        self.released = true;
+        self.keeper.stop();
+        self.keeper.lessor.release(&self.keeper.grant)
+    }
+}
+
+impl<L: Lessor> Drop for LeaseGuard<L> {
+    fn drop(&mut self) {
+        if !self.released {
+            let mut guarded = Guarded::default();
+            guarded.run(|| self.keeper.stop());
+            guarded.run(|| drop(self.keeper.lessor.release(&self.keeper.grant)));
+            guarded.end();
+        }
+    }
+}
+
+impl<L: Lessor> fmt::Debug for LeaseGuard<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeaseGuard")
+            .field("token", &self.token())
+            .field("deadline", &self.keeper.deadline.get())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for LeaseGuardOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeaseGuardOptions")
+            .field("jitter", &self.jitter)
+            .finish_non_exhaustive()
+    }
+}
+
+// === impl Leases ===
+
+impl<K, H> Leases<K, H>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    H: Send + Sync + 'static,
+{
+    /// As [`try_acquire`](Self::try_acquire), with a guard that renews and releases.
+    ///
+    /// # Errors
+    ///
+    /// As that.
+    pub fn hold(
+        &self,
+        resource: impl Into<K>,
+        holder: impl Into<H>,
+        ttl: Duration,
+    ) -> Result<LeaseGuard<Self>, AcquireError> {
+        let options = LeaseGuardOptions::new(self.timers());
+        let request = (resource.into(), holder.into());
+        options
+            .acquire(self.clone(), request, ttl)
+            .map_err(|error| match error {
+                GuardError::Refused(error) => error,
+                GuardError::TooLate => AcquireError::Lapsed,
+                GuardError::Timer(error) => error.into(),
+            })
+    }
+
+    /// A guard for a grant of these leases: one that was [waited for](Self::acquire).
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::Lapsed`] if it is over, and [`Full`](AcquireError::Full) and
+    /// [`ShutDown`](AcquireError::ShutDown); the lease is released.
+    pub fn guard(&self, grant: Grant<K, H>) -> Result<LeaseGuard<Self>, AcquireError> {
+        if self.renew(&grant).is_err() {
+            return Err(AcquireError::Lapsed);
+        }
+        let (ttl, deadline) = (grant.0.ttl, grant.deadline());
+        let options = LeaseGuardOptions::new(self.timers());
+        Ok(options.keep(self.clone(), grant, ttl, deadline)?)
+    }
+}
+
+// === impl WhenLost ===
+
+impl<L: Lessor> Future for WhenLost<L> {
+    type Output = Loss;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Loss> {
+        let Self { keeper, id } = &mut *self;
+        keeper.poll_lost(id, cx)
+    }
+}
+
+impl<L: Lessor> Drop for WhenLost<L> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            self.keeper.unwatch(id);
+        }
+    }
+}
+
+impl<L: Lessor> fmt::Debug for WhenLost<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WhenLost").finish_non_exhaustive()
+    }
+}
+
+// === impl Loss ===
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Expired => "no renewal was confirmed in time",
+            Self::Refused => "the lessor says that the lease is over",
+            Self::Released => "the lease was released",
+            Self::ShutDown => "the runtime has been shut down",
+        })
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for GuardError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(error) => error.fmt(f),
+            Self::TooLate => f.write_str("the lease was over before the lessor had answered"),
+            Self::Timer(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: core::error::Error + 'static> core::error::Error for GuardError<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Refused(error) => error.source(),
+            Self::Timer(error) => error.source(),
+            Self::TooLate => None,
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Leases: who may use a resource, until when, and by which number the resource can tell.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `handle` | what can be asked of leases |
+//! | `registry` | all resources, and the one way to change one |
+//! | `slot` | one resource: who holds it, who waits, what is to be told |
+//! | `record` | one grant, from the request on |
+//! | `alarm` | a timer that follows a time which others move |
+//! | `acquire` | asking: once, as a future, by a thread that waits |
+//! | `signal` | where that thread waits |
+//! | `grant` | what a holder has in hand |
+//! | `token` | fencing tokens, and how they survive a restart |
+//! | `fence` | the resource's side |
+//! | `lessor` | whoever grants leases, here or elsewhere |
+//! | `guard`, `keeper` | a lease that is renewed and released by itself |
+//! | `build`, `error` | how leases are made; what is refused |
+
+mod acquire;
+mod alarm;
+mod build;
+mod error;
+mod fence;
+mod grant;
+mod guard;
+mod handle;
+mod keeper;
+mod lessor;
+mod record;
+mod registry;
+mod signal;
+mod slot;
+mod token;
+
+use core::ops::DerefMut;
+
+use crate::sync::Mutex;
+
+pub use acquire::Acquire;
+pub use build::LeasesBuilder;
+pub use error::{AcquireError, Lost};
+pub use fence::{FenceGate, Stale};
+pub use grant::{Grant, Holding};
+pub use guard::{GuardError, LeaseGuard, LeaseGuardOptions, Loss, WhenLost};
+pub use handle::Leases;
+pub use lessor::{Lessor, Renewal};
+pub use token::FencingToken;
+
+/// Locks what no panic leaves half done.
+fn locked<T>(mutex: &Mutex<T>) -> impl DerefMut<Target = T> + '_ {
+    mutex.lock().unwrap_or_else(|poison| poison.into_inner())
+}

@@ -1,0 +1,359 @@
+//! All resources, and the one way to change one: lock, act, hand over, unlock; then run what is to be
+//! run.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::any::Any;
+use core::borrow::Borrow;
+use core::hash::{Hash, Hasher};
+use core::panic::AssertUnwindSafe;
+use core::time::Duration;
+use std::panic::{catch_unwind, resume_unwind};
+
+use papaya::{Equivalent, HashMap};
+
+use super::AcquireError;
+use super::record::Record;
+use super::slot::{Effects, Slot, State};
+use super::token::Tokens;
+use crate::typed::{EndReason, Ended};
+use crate::{ArmError, Timers, Timestamp};
+
+pub(super) type OnEnd<K, H> = Box<dyn Fn(Ended<&K, &H>) + Send + Sync>;
+
+pub(super) struct Registry<K, H> {
+    pub(super) timers: Timers,
+    slots: HashMap<Named<K, H>, Arc<Slot<K, H>>>,
+    pub(super) tokens: Tokens,
+    pub(super) max_hold: Duration,
+    pub(super) lock_delay: Duration,
+    /// Before that nothing is granted.
+    opens: Timestamp,
+    pub(super) on_end: Option<OnEnd<K, H>>,
+}
+
+/// A slot under its own name: the map needs no copy of that.
+struct Named<K, H>(Arc<Slot<K, H>>);
+
+struct Name<'a, Q: ?Sized>(&'a Q);
+
+/// A slot that stays in the map while this lives.
+pub(super) struct Pinned<K, H>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    H: Send + Sync + 'static,
+{
+    pub(super) registry: Arc<Registry<K, H>>,
+    pub(super) slot: Arc<Slot<K, H>>,
+    pub(super) held: bool,
+}
+
+/// Runs code of the user, one piece after the other, whatever each does; and lets the caller have the
+/// first panic when all is done.
+#[derive(Default)]
+pub(super) struct Guarded(Option<Box<dyn Any + Send>>);
+
+// === impl Registry ===
+
+impl<K, H> Registry<K, H>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    H: Send + Sync + 'static,
+{
+    pub(super) fn new(
+        timers: Timers,
+        tokens: Tokens,
+        (max_hold, lock_delay): (Duration, Duration),
+        opens: Timestamp,
+        on_end: Option<OnEnd<K, H>>,
+    ) -> Self {
+        Self {
+            timers,
+            slots: HashMap::new(),
+            tokens,
+            max_hold,
+            lock_delay,
+            opens,
+            on_end,
+        }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.timers.now()
+    }
+
+    pub(super) fn delays(&self) -> bool {
+        !self.lock_delay.is_zero()
+    }
+
+    pub(super) fn find<Q>(&self, resource: &Q) -> Option<Arc<Slot<K, H>>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.slots.pin().get(&Name(resource)).cloned()
+    }
+
+    pub(super) fn for_each(&self, mut each: impl FnMut(&Arc<Slot<K, H>>)) {
+        for slot in self.slots.pin().values() {
+            each(slot);
+        }
+    }
+
+    /// The slot of a resource, which stays until it is used; unless there is one and that refuses. O(1).
+    pub(super) fn pin(
+        self: &Arc<Self>,
+        resource: K,
+        refusal: impl Fn(&Slot<K, H>) -> Option<AcquireError>,
+    ) -> Result<Pinned<K, H>, AcquireError> {
+        let pinned = |slot: &Arc<Slot<K, H>>| Pinned {
+            registry: Arc::clone(self),
+            slot: Arc::clone(slot),
+            held: true,
+        };
+        if let Some(slot) = self.find(&resource) {
+            if let Some(refusal) = refusal(&slot) {
+                return Err(refusal);
+            }
+            if slot.try_pin() {
+                return Ok(pinned(&slot));
+            }
+            self.forget(&slot);
+        }
+        let fresh = Arc::new(Slot::pinned(resource, self.opens));
+        loop {
+            let slots = self.slots.pin();
+            let slot = slots.get_or_insert(Named(Arc::clone(&fresh)), Arc::clone(&fresh));
+            if Arc::ptr_eq(slot, &fresh) || slot.try_pin() {
+                return Ok(pinned(slot));
+            }
+            self.forget(slot);
+        }
+    }
+
+    /// Takes a dead slot out of the map.
+    fn forget(&self, slot: &Arc<Slot<K, H>>) {
+        let slots = self.slots.pin();
+        let _ = slots.remove_if(&Name(&slot.resource), |_, other| Arc::ptr_eq(other, slot));
+    }
+
+    /// Changes a slot, as of `now`. What has expired has ended before, and if nobody holds it afterwards
+    /// the first who waits does.
+    pub(super) fn change<R>(
+        self: &Arc<Self>,
+        slot: &Arc<Slot<K, H>>,
+        now: Timestamp,
+        act: impl FnOnce(&mut State<K, H>, &mut Effects<K, H>) -> R,
+    ) -> R {
+        let mut effects = Effects::new();
+        let (result, untold, retired) = {
+            let mut state = slot.lock();
+            state.expire(now, self.lock_delay, &mut effects);
+            let result = act(&mut state, &mut effects);
+            state.hand_over(now, &self.tokens, self.max_hold, &mut effects);
+            (result, !state.untold.is_empty(), state.retire(now))
+        };
+        self.follow_up(slot, effects, untold, retired);
+        result
+    }
+
+    /// What is to be done after a change, without the lock.
+    fn follow_up(
+        self: &Arc<Self>,
+        slot: &Arc<Slot<K, H>>,
+        effects: Effects<K, H>,
+        untold: bool,
+        retired: bool,
+    ) {
+        let mut guarded = Guarded::default();
+        let Effects {
+            over,
+            moved,
+            wakers,
+            quiet_moved,
+            at_the_mark,
+        } = effects;
+        for record in &over {
+            guarded.run(|| record.alarm.cancel(&self.timers));
+        }
+        for record in &moved {
+            // If there is no room for it, the timer is late: whoever comes next finds what is due.
+            guarded.run(|| {
+                if record.follow() == Err(ArmError::ShutDown) && record.end.get().is_none() {
+                    self.shut(slot);
+                }
+            });
+        }
+        if quiet_moved {
+            guarded.run(|| slot.follow_quiet(self));
+        }
+        if retired {
+            guarded.run(|| self.forget(slot));
+        }
+        if untold {
+            self.tell(slot, &mut guarded);
+        }
+        for waker in wakers {
+            guarded.run(|| waker.wake());
+        }
+        for record in over.into_iter().chain(moved) {
+            guarded.run(|| drop(record));
+        }
+        if at_the_mark {
+            let reserved = self.tokens.reserve();
+            guarded.run(|| {
+                self.change(slot, self.now(), |state, effects| {
+                    if let Err(error) = reserved {
+                        state.refuse_first(error, effects);
+                    }
+                });
+            });
+        }
+        guarded.end();
+    }
+
+    /// Tells of what has ended, in order, unless somebody is at it.
+    fn tell(&self, slot: &Arc<Slot<K, H>>, guarded: &mut Guarded) {
+        let mut mine = false;
+        loop {
+            let now = self.now();
+            let record = {
+                let mut state = slot.lock();
+                if state.telling && !mine {
+                    return;
+                }
+                let record = state.untold.pop_front();
+                state.telling = record.is_some();
+                mine = true;
+                let Some(record) = record else {
+                    let retired = state.retire(now);
+                    drop(state);
+                    if retired {
+                        guarded.run(|| self.forget(slot));
+                    }
+                    return;
+                };
+                record
+            };
+            if let (Some(on_end), Some(ended)) = (&self.on_end, record.told()) {
+                guarded.run(|| on_end(ended));
+            }
+            guarded.run(|| drop(record));
+        }
+    }
+
+    /// Ends what had expired by `now`, and hands over.
+    pub(super) fn settle(self: &Arc<Self>, slot: &Arc<Slot<K, H>>, now: Timestamp) {
+        self.change(slot, now, |_, _| ());
+    }
+
+    /// Looks at a slot because the timer of this record has fired.
+    pub(super) fn awaken(self: &Arc<Self>, record: &Record<K, H>) {
+        let now = self.now();
+        self.change(&record.slot, now, |state, effects| {
+            if record.life.get().is_none() {
+                state.time_out(now, effects);
+            }
+        });
+    }
+
+    /// Ends whatever is going on with a resource.
+    pub(super) fn shut(self: &Arc<Self>, slot: &Arc<Slot<K, H>>) {
+        let now = self.now();
+        self.change(slot, now, |state, effects| {
+            state.end(EndReason::Shutdown, now, Duration::ZERO, effects);
+            state.shut(effects);
+        });
+    }
+
+    /// Ends everything.
+    pub(super) fn shut_all(self: &Arc<Self>) {
+        let mut guarded = Guarded::default();
+        for slot in self.slots.pin().values() {
+            guarded.run(|| self.shut(slot));
+        }
+        guarded.end();
+    }
+}
+
+impl<K, H> Slot<K, H> {
+    /// Keeps it in the map, unless it is on its way out.
+    fn try_pin(&self) -> bool {
+        let mut state = self.lock();
+        state.pins += usize::from(!state.dead);
+        !state.dead
+    }
+}
+
+impl<K, H> Drop for Pinned<K, H>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    H: Send + Sync + 'static,
+{
+    fn drop(&mut self) {
+        if self.held {
+            let registry = &self.registry;
+            registry.change(&self.slot, registry.now(), |state, _| state.pins -= 1);
+        }
+    }
+}
+
+// === impl Guarded ===
+
+impl Guarded {
+    pub(super) fn run(&mut self, piece: impl FnOnce()) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(piece)) {
+            if self.0.is_none() {
+                self.0 = Some(panic);
+            } else {
+                forgotten(panic);
+            }
+        }
+    }
+
+    /// Lets the caller have a panic, unless it is unwinding already.
+    pub(super) fn end(self) {
+        if let Some(panic) = self.0 {
+            if std::thread::panicking() {
+                forgotten(panic);
+            } else {
+                resume_unwind(panic);
+            }
+        }
+    }
+}
+
+/// Drops what somebody has panicked with, which may panic in turn.
+pub(super) fn forgotten(panic: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+        core::mem::forget(again);
+    }
+}
+
+// === names ===
+
+impl<K: Hash, H> Hash for Named<K, H> {
+    fn hash<S: Hasher>(&self, state: &mut S) {
+        self.0.resource.hash(state);
+    }
+}
+
+impl<K: PartialEq, H> PartialEq for Named<K, H> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.resource == other.0.resource
+    }
+}
+
+impl<K: Eq, H> Eq for Named<K, H> {}
+
+impl<Q: Hash + ?Sized> Hash for Name<'_, Q> {
+    fn hash<S: Hasher>(&self, state: &mut S) {
+        self.0.hash(state);
+    }
+}
+
+impl<K: Borrow<Q>, H, Q: Eq + ?Sized> Equivalent<Named<K, H>> for Name<'_, Q> {
+    fn equivalent(&self, named: &Named<K, H>) -> bool {
+        self.0 == named.0.resource.borrow()
+    }
+}

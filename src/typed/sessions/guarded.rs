@@ -1,0 +1,71 @@
+//! What a store holds of a session: the value, and the digests of the ids that lead to it.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::hash::Hasher;
+use core::time::Duration;
+
+use crate::Timestamp;
+use crate::typed::secret::Digest;
+
+/// A value, and who may have it.
+pub(super) struct Guarded<V> {
+    pub(super) value: Arc<V>,
+    digest: Digest,
+    /// The id before this one, and until when it will do.
+    before: Option<Box<(Digest, Timestamp)>>,
+}
+
+/// Hashes selectors, which are random already. Whoever chooses one finds nothing under it.
+#[derive(Default)]
+pub(super) struct Selected(u64);
+
+// === impl Guarded ===
+
+impl<V> Guarded<V> {
+    pub(super) fn new(value: Arc<V>, digest: Digest) -> Self {
+        Self {
+            value,
+            digest,
+            before: None,
+        }
+    }
+
+    /// Whether that is the digest of its present id.
+    #[inline]
+    pub(super) fn is_present(&self, digest: &Digest) -> bool {
+        self.digest.is(digest)
+    }
+
+    /// Whether that is the digest of an id that leads to it.
+    #[inline]
+    pub(super) fn admits(&self, digest: &Digest, now: Timestamp) -> bool {
+        let before = self.before.as_deref();
+        self.is_present(digest) || before.is_some_and(|(old, until)| now < *until && old.is(digest))
+    }
+
+    /// From `now` on another id leads to it, and the one so far for as long as `grace` says.
+    pub(super) fn cycle(&mut self, digest: Digest, now: Timestamp, grace: Duration) {
+        let until = now.saturating_add(grace);
+        self.before = (until > now).then(|| Box::new((self.digest, until)));
+        self.digest = digest;
+    }
+}
+
+// === impl Selected ===
+
+impl Hasher for Selected {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, selector: u64) {
+        self.0 = selector;
+    }
+}

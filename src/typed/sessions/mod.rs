@@ -1,0 +1,50 @@
+//! Sessions: idle and absolute deadlines, under keys of the caller's or ids of the store's.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `record` | one session: its word, and what its lock guards |
+//! | `index` | what one lock guards: when records are due, whose they are, how many live |
+//! | `by_key` | the map's entries |
+//! | `owned` | the records of a principal |
+//! | `registry` | the map, the index and the driver's attention: reading and ending |
+//! | `start` | letting a record in, in one step for its key |
+//! | `tell` | each end told once, in order, under no lock |
+//! | `keyed`, `many` | sessions under the caller's keys |
+//! | `store`, `cycle`, `logins` | sessions under ids that the store makes |
+//! | `guarded`, `id` | what a store keeps of an id; ids and their text |
+//! | `policy`, `session`, `error` | rules; what callers see; what is refused |
+
+mod by_key;
+mod cycle;
+mod error;
+mod guarded;
+mod id;
+mod index;
+mod keyed;
+mod logins;
+mod many;
+mod owned;
+mod policy;
+mod record;
+mod registry;
+mod session;
+mod start;
+mod store;
+mod tell;
+
+use alloc::sync::Arc;
+
+pub use error::{CycleError, ParseSessionIdError, SessionGone, StartError, UpdateError};
+pub use id::SessionId;
+pub use keyed::Sessions;
+pub use policy::{SessionLimits, SessionPolicy, TouchPolicy, WhenFull};
+pub use session::{Session, TimeToLive, Touched};
+pub use store::SessionStore;
+
+/// A principal by name.
+fn principal(name: Option<&str>) -> Result<Option<Arc<str>>, StartError> {
+    match name {
+        Some("") => Err(StartError::EmptyPrincipal),
+        name => Ok(name.map(Arc::from)),
+    }
+}

@@ -1,0 +1,384 @@
+//! What keeps sessions of any kind: a map from keys to records, an index of when they are due, and the
+//! driver's attention.
+//!
+//! A read looks the record up, compares, and moves the record's word: it writes nothing that another
+//! session's reader reads. To start and to end one takes the lock of the index. Nobody's code runs under a
+//! lock: the map hashes and compares keys outside, and what is dropped is dropped outside.
+
+use alloc::boxed::Box;
+use alloc::sync::{Arc, Weak};
+use alloc::task::Wake;
+use alloc::vec::Vec;
+use core::borrow::Borrow;
+use core::hash::{BuildHasher, Hash};
+use core::panic::AssertUnwindSafe;
+use std::hash::RandomState;
+use std::panic::{catch_unwind, resume_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use papaya::HashMap;
+
+use super::by_key::{ByKey, Sought};
+use super::index::{Assign, Drained, Index};
+use super::policy::SessionPolicy;
+use super::record::{Held, Record};
+use super::tell::{Event, Hook, Telling};
+use crate::shared::Padded;
+use crate::sync::{AtomicU64, Ordering};
+use crate::typed::EndReason;
+use crate::typed::deadline::Gone;
+use crate::{Timers, Timestamp};
+
+pub(super) struct Registry<K, P, S> {
+    pub(super) map: HashMap<ByKey<K, P>, (), S>,
+    /// Off the lines that every read goes by.
+    index: Padded<Mutex<Index<K, P>>>,
+    /// The latest time that has been acted on. What has expired by then has ended, or is about to.
+    seen: AtomicU64,
+    /// The latest generation that was given.
+    generations: Padded<AtomicU64>,
+    pub(super) policy: SessionPolicy,
+    pub(super) hook: Option<Box<Hook<K, P>>>,
+    /// By what keys are claimed.
+    pub(super) claims: RandomState,
+    pub(super) timers: Timers,
+    /// Itself, for the driver.
+    this: Weak<Self>,
+}
+
+/// What the driver wakes when records are due. It does not keep the registry.
+struct Bell<K, P, S>(Weak<Registry<K, P, S>>);
+
+// === impl Registry ===
+
+impl<K, P, S> Registry<K, P, S>
+where
+    K: Hash + Eq + Clone + Send + Sync + 'static,
+    P: Send + Sync + 'static,
+    S: BuildHasher + Send + Sync + 'static,
+{
+    pub(super) fn new(
+        timers: &Timers,
+        policy: SessionPolicy,
+        hook: Option<Box<Hook<K, P>>>,
+        hasher: S,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            map: HashMap::with_hasher(hasher),
+            index: Padded(Mutex::new(Index::new(&policy))),
+            seen: AtomicU64::new(0),
+            generations: Padded(AtomicU64::new(0)),
+            policy,
+            hook,
+            claims: RandomState::new(),
+            timers: timers.clone(),
+            this: this.clone(),
+        })
+    }
+
+    /// Calls `f` with the record under a key, and what it holds, under its lock. If there is none, or `f` finds
+    /// it gone, or it was gone before: gone, and ended if that was not done yet.
+    #[inline]
+    pub(super) fn visit<Q, R>(
+        &self,
+        key: &Q,
+        now: Timestamp,
+        f: impl FnOnce(&Arc<Record<K, P>>, &mut Held<K, P>) -> Result<R, Gone>,
+    ) -> Result<R, Gone>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let guard = self.map.guard();
+        let found = self.map.get_key_value(&Sought(key), &guard);
+        let (ByKey(record), ()) = found.ok_or(Gone)?;
+        if record.word.is_live(now) {
+            let visited = {
+                let mut held = record.lock();
+                if held.payload.is_some() {
+                    f(record, &mut held)
+                } else {
+                    Err(Gone)
+                }
+            };
+            if visited.is_ok() || record.word.is_live(now) {
+                return visited;
+            }
+        }
+        let record = Arc::clone(record);
+        drop(guard);
+        self.expire(&record, now);
+        Err(Gone)
+    }
+
+    /// Calls `f` with the record under a key, which has not expired by `now`: as [`visit`](Self::visit), but not
+    /// under its lock. For what the word alone can say.
+    #[inline]
+    pub(super) fn glance<Q, R>(
+        &self,
+        key: &Q,
+        now: Timestamp,
+        f: impl FnOnce(&Record<K, P>) -> Result<R, Gone>,
+    ) -> Result<R, Gone>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let guard = self.map.guard();
+        let found = self.map.get_key_value(&Sought(key), &guard);
+        let (ByKey(record), ()) = found.ok_or(Gone)?;
+        if let Ok(seen) = f(record) {
+            return Ok(seen);
+        }
+        let record = Arc::clone(record);
+        drop(guard);
+        self.expire(&record, now);
+        Err(Gone)
+    }
+
+    /// The record under a key, if it lives.
+    pub(super) fn find<Q>(&self, key: &Q, now: Timestamp) -> Result<Arc<Record<K, P>>, Gone>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.visit(key, now, |record, _| Ok(Arc::clone(record)))
+    }
+
+    /// Makes it permanent that a record has expired.
+    #[cold]
+    pub(super) fn expire(&self, record: &Arc<Record<K, P>>, now: Timestamp) {
+        let mut telling = Telling::new(self);
+        let mut index = self.index();
+        self.see(now);
+        index.expire(record, now, &mut telling.events);
+    }
+
+    /// Ends the record under a key, if it lives and `allowed` says so of what it holds.
+    pub(super) fn end(
+        &self,
+        record: &Arc<Record<K, P>>,
+        now: Timestamp,
+        reason: EndReason,
+        allowed: impl FnOnce(&P) -> bool,
+    ) -> Result<(), Gone> {
+        let mut telling = Telling::new(self);
+        let mut index = self.index();
+        self.see(now);
+        index.end(record, now, reason, allowed, &mut telling.events)
+    }
+
+    /// Ends the records of a principal that live, but for `keep`, if `allowed` says so once nobody else
+    /// can end anything. Says how many.
+    pub(super) fn end_all_of(
+        &self,
+        owner: &str,
+        now: Timestamp,
+        keep: Option<&Arc<Record<K, P>>>,
+        allowed: impl FnOnce() -> bool,
+    ) -> Result<usize, Gone> {
+        let mut telling = Telling::new(self);
+        let records;
+        let mut index = self.index();
+        self.see(now);
+        if !allowed() {
+            return Err(Gone);
+        }
+        records = index.of(owner);
+        let mut ended = 0;
+        for record in &records {
+            if keep.is_none_or(|keep| !Arc::ptr_eq(keep, record)) {
+                let reason = EndReason::Revoked;
+                let end = index.end(record, now, reason, |_| true, &mut telling.events);
+                ended += usize::from(end.is_ok());
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Lets a record belong to a principal who has room for it, if `change` agrees to change what it holds.
+    pub(super) fn assign(
+        &self,
+        record: &Arc<Record<K, P>>,
+        owner: &Arc<str>,
+        now: Timestamp,
+        allowed: impl FnOnce(&P) -> bool,
+        change: impl FnOnce(&mut P) -> bool,
+    ) -> Result<(), Assign> {
+        let mut telling = Telling::new(self);
+        let mut index = self.index();
+        self.see(now);
+        let live = record.word.is_live(now);
+        if !live || !record.lock().payload.as_ref().is_some_and(allowed) {
+            index.expire(record, now, &mut telling.events);
+            return Err(Assign::Gone);
+        }
+        index.assign(
+            record,
+            owner,
+            &self.policy,
+            now,
+            change,
+            &mut telling.events,
+        )
+    }
+
+    /// The records of a principal, oldest first, of which what was due has ended.
+    pub(super) fn of(&self, owner: &str, now: Timestamp) -> Vec<Arc<Record<K, P>>> {
+        let mut telling = Telling::new(self);
+        let mut index = self.index();
+        self.see(now);
+        index.drain_fully(now, &mut telling.events);
+        index.of(owner)
+    }
+
+    /// Shows `f` each record that lives, in no particular order; under no lock.
+    pub(super) fn for_each(&self, now: Timestamp, mut f: impl FnMut(&Record<K, P>)) {
+        let mut expired = Vec::new();
+        for ByKey(record) in self.map.pin().keys() {
+            if record.word.is_live(now) {
+                f(record);
+            } else {
+                expired.push(Arc::clone(record));
+            }
+        }
+        for record in expired {
+            self.expire(&record, now);
+        }
+    }
+
+    /// How many records live, and how many principals have one, once what is due has ended.
+    pub(super) fn count(&self, now: Timestamp) -> (usize, usize) {
+        let mut telling = Telling::new(self);
+        loop {
+            let mut index = self.index();
+            self.see(now);
+            if index.drain(now, &mut telling.events) == Drained::All {
+                return (index.len(), index.owners());
+            }
+        }
+    }
+
+    /// What the driver does when something may be due.
+    fn ring(&self) {
+        let now = self.now();
+        let mut telling = Telling::new(self);
+        loop {
+            let (drained, ring) = {
+                let mut index = self.index();
+                self.see(now);
+                let drained = index.drain(now, &mut telling.events);
+                let mut ring = None;
+                if drained == Drained::All {
+                    index.bell.armed = index.bell.armed.saturating_sub(1);
+                    if now >= index.bell.at || index.bell.armed == 0 {
+                        index.bell.at = Timestamp::NEVER;
+                        let next = index.next();
+                        ring = index.next_bell(Some(next));
+                    }
+                }
+                (drained, ring)
+            };
+            self.arm_bell(ring);
+            if drained == Drained::All {
+                return;
+            }
+        }
+    }
+
+    /// Has the driver come by.
+    pub(super) fn arm_bell(&self, at: Option<Timestamp>) {
+        let Some(at) = at else { return };
+        let waker = Arc::new(Bell(self.this.clone())).into();
+        let armed = self.timers.arm_waker(at, self.policy.tolerance, waker);
+        if armed.is_err() {
+            // Whoever starts a session next tries again. Until then nothing is reclaimed but what is asked for.
+            let mut index = self.index();
+            index.bell.armed = index.bell.armed.saturating_sub(1);
+            index.bell.at = Timestamp::NEVER;
+        }
+    }
+
+    /// Another generation. Whoever asks has claimed the key that it is for.
+    pub(super) fn generation(&self) -> u64 {
+        // ORDERING: Relaxed. The number says nothing of anything else. Claims of one key follow each other, by the lock
+        // of the index, and so do these.
+        self.generations.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The time was acted on; the lock of the index is held.
+    pub(super) fn see(&self, now: Timestamp) {
+        // ORDERING: Relaxed, as in `now`. Nobody else writes, under the lock.
+        if self.seen.load(Ordering::Relaxed) < now.as_nanos() {
+            // ORDERING: as above.
+            self.seen.store(now.as_nanos(), Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn index(&self) -> MutexGuard<'_, Index<K, P>> {
+        // Nothing panics under the lock but by exhausting memory.
+        self.index.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K, P, S> Registry<K, P, S> {
+    /// The time: that of the runtime's clock, but never before what was acted on.
+    #[inline]
+    pub(super) fn now(&self) -> Timestamp {
+        // ORDERING: Relaxed. It is a bound that only matters if the clock goes back; that a record has
+        // ended is said by its word.
+        let seen = self.seen.load(Ordering::Relaxed);
+        self.timers.now().max(Timestamp::from_nanos(seen))
+    }
+}
+
+impl<K, P, S> Drop for Registry<K, P, S> {
+    /// Ends all that live; what has expired ends as expired. Oldest first.
+    fn drop(&mut self) {
+        let now = self.now();
+        let index = self.index.0.get_mut();
+        let mut records = index.unwrap_or_else(PoisonError::into_inner).clear();
+        records.sort_by_key(|record| record.generation);
+        let mut panicked = None;
+        for record in records {
+            let (deadline, reason) = match (record.word.end(now), record.word.get()) {
+                (Ok(deadline), _) => (deadline, EndReason::Shutdown),
+                (Err(_), Some(deadline)) => (deadline, record.reason(deadline)),
+                (Err(_), None) => continue,
+            };
+            let (payload, owner) = {
+                let mut held = record.lock();
+                (held.payload.take(), held.take_owner())
+            };
+            let Some(payload) = payload else { continue };
+            let event = Event {
+                record,
+                payload,
+                owner,
+                reason,
+                deadline,
+            };
+            let told = catch_unwind(AssertUnwindSafe(|| self.call(event)));
+            panicked = panicked.or(told.err());
+        }
+        if let Some(payload) = panicked.filter(|_| !thread::panicking()) {
+            resume_unwind(payload);
+        }
+    }
+}
+
+// === impl Bell ===
+
+impl<K, P, S> Wake for Bell<K, P, S>
+where
+    K: Hash + Eq + Clone + Send + Sync + 'static,
+    P: Send + Sync + 'static,
+    S: BuildHasher + Send + Sync + 'static,
+{
+    fn wake(self: Arc<Self>) {
+        if let Some(registry) = self.0.upgrade() {
+            registry.ring();
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Starting a session, one at a time for each key.
+//!
+//! Whoever would start one claims its key, by a hash, and then looks again who lives there; if nobody does
+//! the record is let in by the index, placed in the map, and published. It is let in before its key leads to it, so
+//! that none is ever found for which there is no room, and whoever ends all of a principal finds every one that was
+//! found by key. Should it end before it is placed, its end waits for that.
+//!
+//! Whoever finds a key claimed yields to the thread that has it. That one runs no user code meanwhile but the
+//! hashing and comparing of keys.
+
+use alloc::sync::Arc;
+use core::hash::{BuildHasher, Hash};
+use std::thread;
+
+use super::by_key::{ByKey, Sought};
+use super::record::{Held, Record};
+use super::registry::Registry;
+use super::tell::{Event, Telling};
+use super::{SessionLimits, StartError};
+use crate::Timestamp;
+use crate::typed::EndReason;
+
+/// What is to be done with a session that lives under the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Existing {
+    /// End it.
+    Replace,
+    /// Touch it, and start none.
+    Touch,
+    /// Leave it.
+    Keep,
+}
+
+/// What was done.
+pub(super) enum Start<K, P, R> {
+    Started(Arc<Record<K, P>>),
+    /// What was seen of the one that lives.
+    Touched(R),
+    /// One lives there, and what was to be kept was not.
+    Kept,
+}
+
+/// A claim to a key, and a record that was let in under it. What was not placed is withdrawn, should hashing or
+/// comparing keys panic.
+struct Claim<'a, K, P, S>
+where
+    K: Hash + Eq + Clone + Send + Sync + 'static,
+    P: Send + Sync + 'static,
+    S: BuildHasher + Send + Sync + 'static,
+{
+    registry: &'a Registry<K, P, S>,
+    hash: u64,
+    unplaced: Option<&'a Arc<Record<K, P>>>,
+    /// When a record that was placed is due.
+    due: Option<Timestamp>,
+}
+
+// === impl Registry ===
+
+impl<K, P, S> Registry<K, P, S>
+where
+    K: Hash + Eq + Clone + Send + Sync + 'static,
+    P: Send + Sync + 'static,
+    S: BuildHasher + Send + Sync + 'static,
+{
+    /// Starts a session with what `make` makes, unless one lives under the key that is not to be replaced. Of that
+    /// `view` is what is seen.
+    pub(super) fn start<R>(
+        &self,
+        key: &K,
+        owner: Option<Arc<str>>,
+        limits: SessionLimits,
+        existing: Existing,
+        make: impl FnOnce() -> P,
+        view: impl Fn(&Record<K, P>, &Held<K, P>) -> Option<R>,
+    ) -> Result<Start<K, P, R>, StartError> {
+        let now = self.now();
+        let look = |found: Option<&Arc<Record<K, P>>>| {
+            let found = found?;
+            match existing {
+                Existing::Touch => {
+                    found.touch(now).ok()?;
+                    view(found, &found.lock()).map(Start::Touched)
+                }
+                Existing::Keep => found.word.is_live(now).then_some(Start::Kept),
+                Existing::Replace => None,
+            }
+        };
+        if existing != Existing::Replace {
+            let there = look(self.find_any(key).as_ref());
+            if let Some(there) = there {
+                return Ok(there);
+            }
+        }
+        if self.timers.is_shut_down() {
+            return Err(StartError::ShutDown);
+        }
+        let payload = make();
+        let of_record = key.clone();
+        // Dropped last, and so told when the key is free.
+        let mut telling = Telling::new(self);
+        let events = &mut telling.events;
+        let (found, record);
+        let mut claim = self.claim(key);
+        found = self.find_any(key);
+        let found = found.as_ref();
+        if let Some(there) = look(found) {
+            return Ok(there);
+        }
+        let generation = self.generation();
+        record = Arc::new(Record::new(
+            of_record, payload, owner, limits, now, generation,
+        ));
+        let stillborn = record.is_stillborn();
+        {
+            let mut index = self.index();
+            self.see(now);
+            if !stillborn {
+                let admitted = index.admit(&record, found, &self.policy, now, events);
+                admitted.map_err(|_| StartError::Full)?;
+            }
+            if let Some(found) = found {
+                if existing == Existing::Replace {
+                    let _ = index.end(found, now, EndReason::Replaced, |_| true, events);
+                } else {
+                    index.expire(found, now, events);
+                }
+            }
+        }
+        if let Some(found) = found {
+            if !found.lock().told {
+                record.lock().links().after = Some(Arc::clone(found));
+            }
+        }
+        if stillborn {
+            events.extend(Self::end_stillborn(&record, now));
+        } else {
+            claim.unplaced = Some(&record);
+            self.map.pin().insert(ByKey(Arc::clone(&record)), ());
+            claim.unplaced = None;
+            claim.due = record.word.get();
+            let mut held = record.lock();
+            held.published = true;
+            events.extend(held.take_own());
+        }
+        drop(claim);
+        Ok(Start::Started(record))
+    }
+
+    /// What a key leads to, dead or alive.
+    fn find_any(&self, key: &K) -> Option<Arc<Record<K, P>>> {
+        let map = self.map.pin();
+        let (ByKey(record), ()) = map.get_key_value(&Sought(key))?;
+        Some(Arc::clone(record))
+    }
+
+    /// Ends a record that is dead at birth. Nobody finds it, and its end is told.
+    fn end_stillborn(record: &Arc<Record<K, P>>, now: Timestamp) -> Option<Event<K, P>> {
+        let _ended = record.word.end(Timestamp::ZERO);
+        let mut held = record.lock();
+        held.published = true;
+        Some(Event {
+            record: Arc::clone(record),
+            payload: held.payload.take()?,
+            owner: held.take_owner(),
+            reason: record.reason(now),
+            deadline: now,
+        })
+    }
+
+    /// Waits until nobody else starts a session under the key.
+    fn claim(&self, key: &K) -> Claim<'_, K, P, S> {
+        let hash = self.claims.hash_one(key);
+        while !self.index().claim(hash) {
+            thread::yield_now();
+        }
+        Claim {
+            registry: self,
+            hash,
+            unplaced: None,
+            due: None,
+        }
+    }
+}
+
+// === impl Claim ===
+
+impl<K, P, S> Drop for Claim<'_, K, P, S>
+where
+    K: Hash + Eq + Clone + Send + Sync + 'static,
+    P: Send + Sync + 'static,
+    S: BuildHasher + Send + Sync + 'static,
+{
+    fn drop(&mut self) {
+        let mut index = self.registry.index();
+        index.unclaim(self.hash);
+        if let Some(record) = self.unplaced {
+            let payload = index.withdraw(record);
+            drop(index);
+            let links = record.lock().take_links();
+            drop((payload, links));
+        } else {
+            let ring = index.next_bell(self.due);
+            drop(index);
+            self.registry.arm_bell(ring);
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Ends are told once each, along a key in the order of its records, under no lock.
+//!
+//! Who has ended a record tells of it, before it returns, unless the record before it under the same key
+//! is not told of yet: then it leaves the event with that record, and whoever tells of that one goes on
+//! with it. So nobody waits, and a hook may start and end sessions under the very key it is told of.
+//! To find the record before, whoever starts one looks at what its key led to; the map keeps a record
+//! until its end was told.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::hash::{BuildHasher, Hash};
+use core::panic::AssertUnwindSafe;
+use std::panic::{catch_unwind, resume_unwind};
+use std::thread;
+
+use super::by_key::Sought;
+use super::record::Record;
+use super::registry::Registry;
+use crate::Timestamp;
+use crate::typed::EndReason;
+
+/// The end of a record, which is to be told.
+pub(super) struct Event<K, P> {
+    pub(super) record: Arc<Record<K, P>>,
+    pub(super) payload: P,
+    pub(super) owner: Option<Arc<str>>,
+    pub(super) reason: EndReason,
+    pub(super) deadline: Timestamp,
+}
+
+pub(super) type Hook<K, P> = dyn Fn(Event<K, P>) + Send + Sync;
+
+/// Ends that are told when this is dropped: also if anything panics before. It has to be made
+/// before any lock is taken.
+pub(super) struct Telling<'a, K: Hash + Eq, P, S: BuildHasher> {
+    registry: &'a Registry<K, P, S>,
+    pub(super) events: Vec<Event<K, P>>,
+}
+
+// === impl Telling ===
+
+impl<'a, K: Hash + Eq, P, S: BuildHasher> Telling<'a, K, P, S> {
+    pub(super) fn new(registry: &'a Registry<K, P, S>) -> Self {
+        Self {
+            registry,
+            events: Vec::new(),
+        }
+    }
+}
+
+impl<K: Hash + Eq, P, S: BuildHasher> Drop for Telling<'_, K, P, S> {
+    /// Tells of all; then passes on the first panic, unless there is one already.
+    fn drop(&mut self) {
+        let mut panicked = None;
+        for event in self.events.drain(..) {
+            let told = catch_unwind(AssertUnwindSafe(|| self.registry.tell(event)));
+            panicked = panicked.or(told.err());
+        }
+        if let Some(payload) = panicked.filter(|_| !thread::panicking()) {
+            resume_unwind(payload);
+        }
+    }
+}
+
+// === impl Registry ===
+
+impl<K: Hash + Eq, P, S: BuildHasher> Registry<K, P, S> {
+    /// Tells of an end, or leaves it to whoever is about to tell of the one before.
+    fn tell(&self, mut event: Event<K, P>) {
+        let after = event.record.lock().take_after();
+        if let Some(before) = after {
+            let mut before = before.lock();
+            if !before.told {
+                before.links().then = Some(event);
+                return;
+            }
+        }
+        let mut panicked = None;
+        loop {
+            let record = Arc::clone(&event.record);
+            let told = catch_unwind(AssertUnwindSafe(|| self.call(event)));
+            let forgotten = catch_unwind(AssertUnwindSafe(|| self.forget(&record)));
+            panicked = panicked.or(told.err()).or(forgotten.err());
+            let links = {
+                let mut held = record.lock();
+                held.told = true;
+                held.take_links()
+            };
+            match links.and_then(|links| links.then) {
+                Some(next) => event = next,
+                None => break,
+            }
+        }
+        if let Some(payload) = panicked {
+            resume_unwind(payload);
+        }
+    }
+
+    /// Lets the key lead nowhere, if it still leads to that record.
+    fn forget(&self, record: &Arc<Record<K, P>>) {
+        let guard = self.map.guard();
+        let _ = self.map.remove_if(
+            &Sought(&record.key),
+            |found, ()| Arc::ptr_eq(&found.0, record),
+            &guard,
+        );
+    }
+}
+
+impl<K, P, S> Registry<K, P, S> {
+    /// Calls the hook; without one the payload is dropped.
+    pub(super) fn call(&self, event: Event<K, P>) {
+        match &self.hook {
+            Some(hook) => hook(event),
+            None => drop(event),
+        }
+    }
+}
