@@ -111,7 +111,9 @@ pub use stats::Stats;
 /// ```
 ///
 /// A handle is cheap to clone; all clones are the same runtime. Keep one: when the last is dropped
-/// the runtime [shuts down](Self::shutdown), what is armed is dropped, and the thread ends.
+/// the runtime [shuts down](Self::shutdown), what is armed is dropped, and the thread ends. Callbacks that
+/// are armed, hooks and executors that hold a handle keep the runtime alive: inside a callback
+/// [`Firing::timers`] has one.
 ///
 /// # One thread, or yours
 ///

@@ -114,16 +114,17 @@ fn who_has_waited_is_the_last_to_keep_the_runtime() {
 
 #[test]
 fn what_is_postponed_when_the_end_has_come_is_counted_as_dropped() {
-    let last = Arc::new(std::sync::OnceLock::<Timers>::new());
+    let last = Arc::new(std::sync::Mutex::new(None::<Timers>));
     let inner = last.clone();
     let bed = Bed::with(|builder| {
         builder.before_fire(move |_| {
             // Stands for a shutdown by another thread, just now.
-            drop(inner.get().unwrap().shutdown(Shutdown::HandBack));
+            let timers = inner.lock().unwrap().take().unwrap();
+            drop(timers.shutdown(Shutdown::HandBack));
             tickwheel::Verdict::Postpone(ms(5))
         })
     });
-    assert!(last.set(bed.timers.clone()).is_ok());
+    *last.lock().unwrap() = Some(bed.timers.clone());
     bed.timers.arm(ms(1), |_| unreachable!()).unwrap();
     bed.drive_to(1);
     let stats = bed.timers.stats();

@@ -68,21 +68,22 @@ fn a_hook_that_panics_has_not_said_no() {
 
 #[test]
 fn a_hook_may_use_the_runtime() {
-    let handle = std::sync::Arc::new(std::sync::OnceLock::<tickwheel::Timers>::new());
+    let handle = std::sync::Arc::new(std::sync::Mutex::new(None::<tickwheel::Timers>));
     let inner = handle.clone();
     let bed = Bed::with(|builder| {
         builder.before_fire(move |pending| {
-            let timers = inner.get().unwrap();
+            let timers = inner.lock().unwrap().clone().unwrap();
             assert_eq!(timers.cancel(pending.key), Cancel::Running);
             timers.arm(ms(1), |_| {}).unwrap();
             Verdict::Postpone(ms(1)) // too late: it was cancelled
         })
     });
-    assert!(handle.set(bed.timers.clone()).is_ok());
+    *handle.lock().unwrap() = Some(bed.timers.clone());
     let key = bed.timers.arm(ms(1), |_| unreachable!()).unwrap();
     bed.drive_to(1);
     assert_eq!(bed.timers.cancel(key), Cancel::Stale);
     assert_eq!(bed.timers.len(), 1);
+    drop(handle.lock().unwrap().take()); // or the hook would keep its runtime for ever
 }
 
 #[test]
