@@ -19,7 +19,7 @@
 //! | `trap` | what stock loom overlooks, and that the models do not |
 //!
 //! Each model says how often threads are interrupted in one execution: two threads at most two to
-//! four times, or as often as there is a place to; three threads at most two or three times.
+//! five times, or as often as there is a place to; three threads at most two or three times.
 //! `LOOM_MAX_PREEMPTIONS` sets another bound for all.
 //!
 //! Property of this file: for every known way to break the wheel there is a model that fails, and

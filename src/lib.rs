@@ -150,7 +150,7 @@
 //! [`SharedWheel`] has `unsafe` where a value goes in and out of its cell, where groups of
 //! entries are made and found, and where the driver's role lends what it guards. Its protocol is one
 //! table of transitions. Loom models of two or three threads try the interleavings with at most
-//! two to four preemptions, some models all that loom tells apart; each model is shown to fail on a
+//! two to five preemptions, some models all that loom tells apart; each model is shown to fail on a
 //! deliberate fault. Random programs are compared with the oracle of the single-owner
 //! wheel, histories of real threads with the sequential specification, and stress runs clean
 //! under the thread and address sanitizers. The [`internals`] say what each of these cannot

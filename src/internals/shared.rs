@@ -112,6 +112,17 @@
 //! wheel guards a condition variable, on which [`cancel_wait`](crate::SharedWheel::cancel_wait)
 //! waits; the driver takes it only if the word says that somebody waits.
 //!
+//! A runtime may hand the callback to another thread. Then the entry goes on running after the
+//! driver's own callback has returned, and whoever was handed it ends that, by the same transition; to arm the
+//! timer again and to end the run is one, or the driver could fire it in between.
+//!
+//! # Shutdown
+//!
+//! A runtime that ends has to find every timer. An armer counts its timer, by a read-modify-write,
+//! before anybody can see it. So whoever shuts down first says so, and then does a read-modify-write on each count: who
+//! counts after that sees what was said, and takes its timer out again; all others are in the sum, and are
+//! looked for until they are found.
+//!
 //! # Far deadlines
 //!
 //! The word has 34 bits for a deadline, counted from the *base* of the entry. That is set around
@@ -154,7 +165,7 @@
 //!
 //! `loom-tests/` holds models for these arguments: programs of two or three threads. A preemption
 //! is a switch away from a thread that could go on. Loom runs the interleavings of two threads
-//! with at most two, three or four preemptions, of some small models with any number; those of
+//! with at most two to five preemptions, of some small models with any number; those of
 //! three threads with at most two or three. In each it tries the stale values that it knows of.
 //! Each model is shown to fail on a deliberate fault.
 //!

@@ -89,7 +89,7 @@ impl TimersBuilder {
     ///
     /// A driver's thread sleeps by the monotonic clock of the system for as long as this clock
     /// says remains, and then looks at this clock again: it should run about as fast. With a clock that stands still
-    /// nothing fires, and the thread looks at it once a tick. With one that goes back time stands still until it is where it was.
+    /// nothing fires, and the thread looks at it ever more rarely, in the end once a tick. With one that goes back time stands still until it is where it was.
     pub fn clock(mut self, clock: impl Clock + Send + Sync + 'static) -> Self {
         self.clock = Some(Box::new(clock));
         self.suspendable = false;
