@@ -161,6 +161,7 @@
 //! * **`std`** (default): [`SharedWheel`], [`Timers`], [`MonotonicClock`] and [`WallAnchor`]. Without it the crate is
 //!   `no_std`; it needs `alloc`, and atomics of the width of a pointer.
 //! * **`typed`**: `Sessions`, `SessionStore`, `Leases`, `OneTimeCodes`, `ReplayGuard`.
+//! * **`serde`**: `snapshot`, which stores what `typed` keeps, and restores it in another process.
 //! * **`stream`**: [`Interval`] and [`Expirations`] are streams of `futures-core`.
 //! * **`boot-clock`**: `BootClock`, a clock that counts the time a machine spends suspended
 //!   (Linux and Android; other platforms as documented there).
@@ -237,6 +238,11 @@ pub use timers::{
     WaitError,
 };
 pub use timestamp::Timestamp;
+#[cfg(all(loom, feature = "typed"))]
+#[doc(hidden)]
+pub use typed::modelled as typed_modelled;
+#[cfg(all(feature = "serde", target_has_atomic = "64"))]
+pub use typed::snapshot;
 #[cfg(all(feature = "typed", target_has_atomic = "64"))]
 pub use typed::{
     Acquire, AcquireError, Alphabet, BuildCodesError, CodeKey, CodeNonce, CycleError, EndReason,
@@ -244,8 +250,8 @@ pub use typed::{
     LeaseGuardOptions, Leases, LeasesBuilder, Lessor, Loss, Lost, OneTimeCodes,
     OneTimeCodesBuilder, ParseSessionIdError, Refused, RefusedCause, Renewal, ReplayError,
     ReplayGuard, SecretCode, Session, SessionGone, SessionId, SessionLimits, SessionPolicy,
-    SessionStore, Sessions, Stale, StartError, SubjectId, TimeToLive, TouchPolicy, Touched,
-    UpdateError, WhenFull, WhenLost,
+    SessionStore, SessionStoreBuilder, Sessions, Stale, StartError, SubjectId, TimeToLive,
+    TouchPolicy, Touched, UpdateError, WhenFull, WhenLost,
 };
 pub use wheel::{Drain, Expired, Iter, Progress, Turn, Wheel};
 
@@ -253,3 +259,13 @@ pub use wheel::{Drain, Expired, Iter, Progress, Turn, Wheel};
 #[cfg(all(doctest, feature = "std"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// What must not compile, beside what must.
+#[cfg(all(doctest, feature = "std"))]
+#[doc = include_str!("../tests/api_abuse.md")]
+struct ApiAbuse;
+
+/// The same, of the typed layer.
+#[cfg(all(doctest, feature = "typed"))]
+#[doc = include_str!("../tests/api_abuse_typed.md")]
+struct ApiAbuseTyped;

@@ -46,7 +46,8 @@ impl Timers {
     }
 
     /// Calls `callback` once, after that time; `Duration::MAX` means never, until it is
-    /// [re-armed](Self::rearm). Reads the clock. O(1), lock-free.
+    /// [re-armed](Self::rearm). Reads the clock: the time counts from the call, not from the last turn.
+    /// O(1), lock-free.
     ///
     /// # Errors
     ///

@@ -14,6 +14,7 @@
 //! has to [`expire`](Deadline::expire) it: from then on it is over even if the clock goes back.
 
 use crate::Timestamp;
+use crate::shared::mutant::{mutant, ordering};
 use crate::sync::{AtomicU64, Ordering};
 
 const ENDED: u64 = 0;
@@ -49,7 +50,7 @@ impl Deadline {
     #[inline]
     pub(crate) fn get(&self) -> Option<Timestamp> {
         // ORDERING: Acquire pairs with the Release of whoever has moved it.
-        let word = self.0.load(Ordering::Acquire);
+        let word = self.0.load(ordering!(Acquire unless DeadlineUnseen));
         (word != ENDED).then_some(Timestamp::from_nanos(word))
     }
 
@@ -74,10 +75,16 @@ impl Deadline {
             if to <= before {
                 return Ok(Timestamp::from_nanos(before));
             }
+            if mutant!(TouchBlind) {
+                // ORDERING: AcqRel, as below: it is the blindness that is to be noticed.
+                before = self.0.swap(to, Ordering::AcqRel);
+                return Ok(Timestamp::from_nanos(to.max(before)));
+            }
             // ORDERING: AcqRel. Release pairs with the Acquire of whoever looks.
+            let order = ordering!(AcqRel unless TouchRelaxed);
             match self
                 .0
-                .compare_exchange(before, to, Ordering::AcqRel, Ordering::Acquire)
+                .compare_exchange(before, to, order, Ordering::Acquire)
             {
                 Ok(_) => return Ok(Timestamp::from_nanos(to)),
                 Err(changed) => before = changed,
@@ -120,10 +127,16 @@ impl Deadline {
     }
 
     fn end_from(&self, before: u64) -> Result<(), u64> {
+        if mutant!(EndBlind) {
+            // ORDERING: AcqRel, as below: it is the blindness that is to be noticed.
+            self.0.swap(ENDED, Ordering::AcqRel);
+            return Ok(());
+        }
         // ORDERING: AcqRel. Whoever ends the record has seen all that was done to it, and whoever sees
         // that it has ended sees what was done before that.
+        let order = ordering!(AcqRel unless EndRelaxed);
         self.0
-            .compare_exchange(before, ENDED, Ordering::AcqRel, Ordering::Acquire)
+            .compare_exchange(before, ENDED, order, Ordering::Acquire)
             .map(|_| ())
     }
 }

@@ -6,6 +6,7 @@ use crate::Timestamp;
 
 /// Why a record has ended. Decided once, in the step that ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum EndReason {
     /// Nobody has used it for as long as it may be idle.

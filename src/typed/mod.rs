@@ -8,13 +8,19 @@
 //! | `codes` | one-time codes, and steps that are accepted once |
 //! | `event` | how a record can end, and what its owner is told |
 //! | `leases` | leases, fencing tokens, and guards that renew |
+//! | `modelled` | what models use of this, in no normal build |
+//! | `snapshot` | what snapshots of these have in common: times of day, how they are counted, a file |
 
 mod codes;
 mod deadline;
 mod event;
 mod leases;
+#[cfg(loom)]
+pub mod modelled;
 mod secret;
 mod sessions;
+#[cfg(feature = "serde")]
+pub mod snapshot;
 
 pub use codes::{
     Alphabet, BuildCodesError, CodeKey, CodeNonce, IssueError, Issued, OneTimeCodes,
@@ -27,5 +33,6 @@ pub use leases::{
 };
 pub use sessions::{
     CycleError, ParseSessionIdError, Session, SessionGone, SessionId, SessionLimits, SessionPolicy,
-    SessionStore, Sessions, StartError, TimeToLive, TouchPolicy, Touched, UpdateError, WhenFull,
+    SessionStore, SessionStoreBuilder, Sessions, StartError, TimeToLive, TouchPolicy, Touched,
+    UpdateError, WhenFull,
 };

@@ -45,6 +45,12 @@ impl DigestKey {
         Self(bytes)
     }
 
+    /// The digest of a text of which all have the same length. Half the work of [`digest`](Self::digest).
+    #[inline]
+    pub(super) fn digest_fixed<const N: usize>(&self, text: &[u8; N]) -> Digest {
+        Digest(*blake3::keyed_hash(&self.0, text).as_bytes())
+    }
+
     /// The digest of some texts, one after the other. Each is preceded by its length, so that none runs
     /// into the next.
     pub(super) fn digest(&self, texts: &[&[u8]]) -> Digest {
@@ -55,6 +61,12 @@ impl DigestKey {
         }
         Digest(*hasher.finalize().as_bytes())
     }
+
+    /// What shows that two keys are the same, and nothing else of them. Nothing else has this digest.
+    #[cfg(feature = "serde")]
+    pub(super) fn check(&self) -> Digest {
+        self.digest(&[b"tickwheel", b"key", b"check"])
+    }
 }
 
 // === impl Digest ===
@@ -62,6 +74,12 @@ impl DigestKey {
 impl Digest {
     pub(super) fn bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+
+    /// One that was stored.
+    #[cfg(feature = "serde")]
+    pub(super) fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
     }
 
     /// Whether both are the same. Takes as long whether they are or not.

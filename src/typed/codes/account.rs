@@ -18,11 +18,11 @@ use crate::{TimerKey, Timestamp};
 pub(super) struct State {
     /// The latest time there was.
     seen: Timestamp,
-    slots: Vec<Slot>,
+    pub(super) slots: Vec<Slot>,
     /// Wrong answers.
-    attempts: Log,
+    pub(super) attempts: Log,
     /// Codes issued.
-    issues: Log,
+    pub(super) issues: Log,
     /// The timer by which all of this may be forgotten, and for when it is armed.
     pub(super) forgets: Option<(TimerKey, Timestamp)>,
     /// Who is about to issue a code. Meanwhile the record stays.
@@ -32,13 +32,13 @@ pub(super) struct State {
 }
 
 /// One purpose.
-struct Slot {
-    purpose: &'static str,
-    code: Option<Code>,
+pub(super) struct Slot {
+    pub(super) purpose: &'static str,
+    pub(super) code: Option<Code>,
     /// How the last code has ended.
-    last: Option<EndReason>,
+    pub(super) last: Option<EndReason>,
     /// When the next may be issued.
-    cooled: Timestamp,
+    pub(super) cooled: Timestamp,
 }
 
 /// A code that lives.
@@ -102,11 +102,11 @@ impl State {
         now: Timestamp,
         purpose: &str,
     ) -> Result<(), IssueError> {
-        self.attempts.forget(now, policy.subject_attempts);
+        self.attempts.forget(now);
         if let Some(until) = self.attempts.full_until(policy.subject_attempts) {
             return Err(IssueError::TooManyAttempts(until - now));
         }
-        self.issues.forget(now, policy.subject_issues);
+        self.issues.forget(now);
         if let Some(until) = self.issues.full_until(policy.subject_issues) {
             return Err(IssueError::TooManyIssues(until - now));
         }
@@ -174,7 +174,7 @@ impl State {
             slot.end(EndReason::TooManyAttempts, over);
         }
         let limit = policy.subject_attempts;
-        self.attempts.forget(now, limit);
+        self.attempts.forget(now);
         self.attempts.add(now, limit);
         let subject_left = self.attempts.left(limit);
         if subject_left == 0 {
@@ -197,23 +197,23 @@ impl State {
     }
 
     /// The next time at which there is something to end or to forget.
-    pub(super) fn next(&self, policy: &Policy) -> Timestamp {
+    pub(super) fn next(&self) -> Timestamp {
         let codes = self.slots.iter().filter_map(|slot| slot.code.as_ref());
         let first = codes.map(|code| code.deadline).min();
-        first.unwrap_or_else(|| self.matters_until(policy))
+        first.unwrap_or_else(|| self.matters_until())
     }
 
     /// Whether there is nothing to keep. When nothing more will be issued, counts are nothing.
-    pub(super) fn is_over(&self, policy: &Policy, shut_down: bool) -> bool {
+    pub(super) fn is_over(&self, shut_down: bool) -> bool {
         self.drafts == 0
             && self.slots.iter().all(|slot| slot.code.is_none())
-            && (shut_down || self.matters_until(policy) <= self.seen)
+            && (shut_down || self.matters_until() <= self.seen)
     }
 
     /// Keeps the timer of a code that has ended before its time, if the record has no other that comes when it may
     /// be forgotten. Says which, and where it has to be moved to if the code had no end.
-    pub(super) fn keep_timer(&mut self, policy: &Policy, over: &[Over]) -> Option<Kept> {
-        let until = self.matters_until(policy);
+    pub(super) fn keep_timer(&mut self, over: &[Over]) -> Option<Kept> {
+        let until = self.matters_until();
         let last = over.last()?;
         let forgets = self.forgets.is_some_and(|(_, at)| until <= at);
         if forgets || self.slots.iter().any(|slot| slot.code.is_some()) {
@@ -233,12 +233,12 @@ impl State {
     }
 
     /// Until when counts and cooldowns matter.
-    fn matters_until(&self, policy: &Policy) -> Timestamp {
+    pub(super) fn matters_until(&self) -> Timestamp {
         let cooled = self.slots.iter().map(|slot| slot.cooled).max();
         cooled
             .unwrap_or(Timestamp::ZERO)
-            .max(self.attempts.until(policy.subject_attempts))
-            .max(self.issues.until(policy.subject_issues))
+            .max(self.attempts.until())
+            .max(self.issues.until())
     }
 
     fn slot(&self, purpose: &str) -> Option<&Slot> {

@@ -174,6 +174,11 @@ impl SubjectId {
         Self(*digest.bytes())
     }
 
+    #[cfg(feature = "serde")]
+    pub(super) fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The digest.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {

@@ -1,6 +1,8 @@
 //! How often something has happened of late.
 
 use alloc::collections::VecDeque;
+#[cfg(feature = "serde")]
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::Timestamp;
@@ -12,7 +14,7 @@ pub(super) struct Limit {
     pub(super) span: Duration,
 }
 
-/// When it has happened: as many times as it may, at most, the oldest first.
+/// Until when each time counts that it has happened: as many as may be, at most, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Log(VecDeque<Timestamp>);
 
@@ -20,11 +22,8 @@ pub(super) struct Log(VecDeque<Timestamp>);
 
 impl Log {
     /// Forgets what counts no more.
-    pub(super) fn forget(&mut self, now: Timestamp, limit: Limit) {
-        while let Some(oldest) = self.0.front() {
-            if now < oldest.saturating_add(limit.span) {
-                return;
-            }
+    pub(super) fn forget(&mut self, now: Timestamp) {
+        while self.0.front().is_some_and(|until| *until <= now) {
             self.0.pop_front();
         }
     }
@@ -32,7 +31,7 @@ impl Log {
     /// Until when it may not happen again, if it may not now. After [`forget`](Self::forget).
     pub(super) fn full_until(&self, limit: Limit) -> Option<Timestamp> {
         let oldest = self.0.front()?;
-        (self.left(limit) == 0).then(|| oldest.saturating_add(limit.span))
+        (self.left(limit) == 0).then_some(*oldest)
     }
 
     /// How often it may still happen. In a span of no time, as often as it likes.
@@ -47,15 +46,29 @@ impl Log {
     /// It happens, not earlier than the last time. A span of no time remembers nothing.
     pub(super) fn add(&mut self, now: Timestamp, limit: Limit) {
         if !limit.span.is_zero() {
-            self.0.push_back(now);
+            // One that was restored may count for longer, by other limits.
+            let until = now.saturating_add(limit.span).max(self.until());
+            self.0.push_back(until);
         }
     }
 
     /// From when on nothing counts.
-    pub(super) fn until(&self, limit: Limit) -> Timestamp {
-        self.0
-            .back()
-            .map_or(Timestamp::ZERO, |last| last.saturating_add(limit.span))
+    pub(super) fn until(&self) -> Timestamp {
+        self.0.back().copied().unwrap_or(Timestamp::ZERO)
+    }
+
+    /// Until when each counts.
+    #[cfg(feature = "serde")]
+    pub(super) fn counted(&self) -> impl Iterator<Item = Timestamp> {
+        self.0.iter().copied()
+    }
+
+    /// What counts until those times, in any order: the latest of them, if there are more than may be.
+    #[cfg(feature = "serde")]
+    pub(super) fn of(mut counted: Vec<Timestamp>, limit: Limit) -> Self {
+        counted.sort_unstable();
+        let excess = counted.len().saturating_sub(limit.count.into());
+        Self(counted.drain(excess..).collect())
     }
 }
 
@@ -82,7 +95,7 @@ mod tests {
             for wait in waits {
                 now += wait;
                 let at = Timestamp::from_nanos(now);
-                log.forget(at, limit);
+                log.forget(at);
                 let counted = times.iter().filter(|time| now < **time + span).count();
                 if span > 0 {
                     prop_assert_eq!(usize::from(count) - counted, log.left(limit) as usize);
@@ -99,8 +112,8 @@ mod tests {
                     times.push(now);
                 }
                 let last = times.last().map_or(0, |last| last + span);
-                if log.until(limit) > at {
-                    prop_assert_eq!(log.until(limit).as_nanos(), last);
+                if log.until() > at {
+                    prop_assert_eq!(log.until().as_nanos(), last);
                 } else {
                     prop_assert!(last <= now);
                 }

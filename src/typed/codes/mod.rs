@@ -9,6 +9,8 @@
 //! | `account` | the record of a subject, moved under its lock: no clocks, no timers, no calls |
 //! | `log` | how often something has happened of late |
 //! | `table`, `draft` | all records, and what happens around a step of one |
+//! | `snapshot`, `revive` | codes, written down; and let live again |
+//! | `replay_snapshot` | accepted steps, written down and remembered again |
 //! | `hash` | hashing what is uniform already |
 //! | `replay` | steps that are accepted once |
 
@@ -22,6 +24,12 @@ mod log;
 mod one_time;
 mod policy;
 mod replay;
+#[cfg(feature = "serde")]
+mod replay_snapshot;
+#[cfg(feature = "serde")]
+mod revive;
+#[cfg(feature = "serde")]
+mod snapshot;
 mod table;
 
 pub use alphabet::Alphabet;
@@ -30,6 +38,10 @@ pub use issued::{CodeKey, CodeNonce, Issued, SecretCode, SubjectId};
 pub use one_time::OneTimeCodes;
 pub use policy::OneTimeCodesBuilder;
 pub use replay::ReplayGuard;
+#[cfg(feature = "serde")]
+pub use replay_snapshot::{ReplaySnapshot, StepSnapshot};
+#[cfg(feature = "serde")]
+pub use snapshot::{CodeSnapshot, CodesSnapshot, PurposeSnapshot, SubjectSnapshot};
 
 /// The most bytes of a subject.
 const MAX_SUBJECT: usize = 512;

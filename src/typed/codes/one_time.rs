@@ -37,7 +37,8 @@ const MAX_ANSWER: usize = 256;
 /// ```
 ///
 /// A handle is cheap to clone; all clones are the same codes. Everything is in memory: what is issued here cannot be
-/// verified in another process, or after a restart.
+/// verified in another process, or after a restart; unless a snapshot is restored there (`OneTimeCodes::restore`, with
+/// the feature `serde`).
 ///
 /// # Subject and purpose
 ///
@@ -100,7 +101,7 @@ const MAX_ANSWER: usize = 256;
 /// cooldowns are over: at most the longest window after the last code's deadline.
 #[derive(Clone)]
 pub struct OneTimeCodes {
-    table: Arc<Table>,
+    pub(super) table: Arc<Table>,
 }
 
 // === impl OneTimeCodes ===

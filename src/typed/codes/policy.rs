@@ -174,7 +174,8 @@ impl OneTimeCodesBuilder {
     }
 
     /// The key for digests; random without this. With one that was kept, the [ids of
-    /// subjects](OneTimeCodes::subject_id) are the same in every process. It has to be as secret as the codes.
+    /// subjects](OneTimeCodes::subject_id) are the same in every process, and a snapshot can be restored. It has to be 32
+    /// random bytes, as secret as the codes, and kept where the service keeps its secrets.
     pub fn digest_key(mut self, key: [u8; 32]) -> Self {
         self.key = Some(DigestKey::from_bytes(key));
         self

@@ -53,19 +53,19 @@ use crate::{TimerKey, Timers, Timestamp};
 /// some 200 bytes and a timer, for one window after its last step.
 #[derive(Clone)]
 pub struct ReplayGuard {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
-struct Inner {
-    timers: Timers,
+pub(super) struct Inner {
+    pub(super) timers: Timers,
     window: Duration,
-    key: DigestKey,
-    marks: HashMap<SubjectId, Arc<Mark>, BuildHasherDefault<Uniform>>,
+    pub(super) key: DigestKey,
+    pub(super) marks: HashMap<SubjectId, Arc<Mark>, BuildHasherDefault<Uniform>>,
 }
 
 /// What is remembered of a subject.
-struct Mark {
-    id: SubjectId,
+pub(super) struct Mark {
+    pub(super) id: SubjectId,
     guard: Weak<Inner>,
     state: Mutex<State>,
 }
@@ -81,11 +81,11 @@ struct State {
 
 /// The newest step that was accepted.
 #[derive(Clone, Copy)]
-struct Newest {
-    step: u64,
-    until: Timestamp,
+pub(super) struct Newest {
+    pub(super) step: u64,
+    pub(super) until: Timestamp,
     /// Armed for `until`.
-    timer: TimerKey,
+    pub(super) timer: TimerKey,
 }
 
 // === impl ReplayGuard ===
@@ -97,13 +97,31 @@ impl ReplayGuard {
     ///
     /// [`BuildCodesError::ZeroWindow`], and [`BuildCodesError::NoRandomness`].
     pub fn new(timers: &Timers, window: Duration) -> Result<Self, BuildCodesError> {
+        let key = DigestKey::random().map_err(|_| NoRandomness)?;
+        Self::of(timers, window, key)
+    }
+
+    /// As [`new`](Self::new), with a key for digests that was kept, so that a snapshot can be restored.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildCodesError::ZeroWindow`].
+    pub fn with_digest_key(
+        timers: &Timers,
+        window: Duration,
+        key: [u8; 32],
+    ) -> Result<Self, BuildCodesError> {
+        Self::of(timers, window, DigestKey::from_bytes(key))
+    }
+
+    fn of(timers: &Timers, window: Duration, key: DigestKey) -> Result<Self, BuildCodesError> {
         if window.is_zero() {
             return Err(BuildCodesError::ZeroWindow);
         }
         let inner = Inner {
             timers: timers.clone(),
             window,
-            key: DigestKey::random().map_err(|_| NoRandomness)?,
+            key,
             marks: HashMap::with_hasher(BuildHasherDefault::default()),
         };
         Ok(Self {
@@ -118,8 +136,21 @@ impl ReplayGuard {
     ///
     /// As [`new`](Self::new).
     pub fn for_totp(timers: &Timers, step: Duration, skew: u32) -> Result<Self, BuildCodesError> {
-        let steps = skew.saturating_mul(2).saturating_add(1);
-        Self::new(timers, step.saturating_mul(steps))
+        Self::new(timers, Self::window(step, skew))
+    }
+
+    /// How long the password of a step may be right for such a verifier: the window of [`for_totp`](Self::for_totp).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::ReplayGuard;
+    ///
+    /// let step = Duration::from_secs(30);
+    /// assert_eq!(ReplayGuard::window(step, 1), Duration::from_secs(90));
+    /// ```
+    #[must_use]
+    pub fn window(step: Duration, skew: u32) -> Duration {
+        step.saturating_mul(skew.saturating_mul(2).saturating_add(1))
     }
 
     /// Accepts a step, unless it, or a later one, was accepted before and that is remembered. Of any number of calls
@@ -143,11 +174,7 @@ impl ReplayGuard {
                 }
                 mark
             } else {
-                Arc::new(Mark {
-                    id,
-                    guard: Arc::downgrade(inner),
-                    state: Mutex::default(),
-                })
+                inner.mark(id)
             };
             // No lock is held: this may call the owner of the runtime.
             let until = now.saturating_add(inner.window);
@@ -190,8 +217,17 @@ impl fmt::Debug for ReplayGuard {
 // === impl Inner ===
 
 impl Inner {
+    /// A mark that is nowhere yet.
+    pub(super) fn mark(self: &Arc<Self>, id: SubjectId) -> Arc<Mark> {
+        Arc::new(Mark {
+            id,
+            guard: Arc::downgrade(self),
+            state: Mutex::default(),
+        })
+    }
+
     /// Whether that is the mark of its subject. It is, if there was none.
-    fn is_in_place(&self, mark: &Arc<Mark>) -> bool {
+    pub(super) fn is_in_place(&self, mark: &Arc<Mark>) -> bool {
         let marks = self.marks.pin();
         match marks.try_insert(mark.id, Arc::clone(mark)) {
             Ok(_) => true,
@@ -200,7 +236,7 @@ impl Inner {
     }
 
     /// Takes out a mark of which there is nothing to remember.
-    fn forget(&self, mark: &Arc<Mark>) {
+    pub(super) fn forget(&self, mark: &Arc<Mark>) {
         // Not earlier than what the driver was told, even if the clock went back since.
         let now = self.timers.now();
         let shut_down = self.timers.is_shut_down();
@@ -238,7 +274,7 @@ impl Drop for Inner {
 
 /// Whether a step was accepted.
 #[must_use]
-enum Accepted {
+pub(super) enum Accepted {
     /// It was. That timer is not needed any more.
     Yes(Option<TimerKey>),
     Not,
@@ -247,13 +283,21 @@ enum Accepted {
 }
 
 impl Mark {
+    /// The newest step, if it is still remembered.
+    #[cfg(feature = "serde")]
+    pub(super) fn newest(&self, now: Timestamp) -> Option<Newest> {
+        let mut state = locked(&self.state);
+        let now = state.see(now);
+        state.newest.filter(|newest| now < newest.until)
+    }
+
     fn may_accept(&self, now: Timestamp, step: u64) -> bool {
         let mut state = locked(&self.state);
         let now = state.see(now);
         state.may_accept(now, step)
     }
 
-    fn accept(&self, now: Timestamp, mut newest: Newest) -> Accepted {
+    pub(super) fn accept(&self, now: Timestamp, mut newest: Newest) -> Accepted {
         let mut state = locked(&self.state);
         if state.gone {
             return Accepted::Gone;

@@ -11,16 +11,16 @@ use alloc::task::Wake;
 use alloc::vec::Vec;
 use core::hash::BuildHasherDefault;
 use core::mem;
+use core::ops::DerefMut;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
-use std::sync::{MutexGuard, PoisonError};
 
 use papaya::HashMap;
 
 use super::account::{Kept, Over, State};
 use super::error::{IssueError, NoRandomness};
 use super::hash::Uniform;
-use super::issued::{CodeKey, SubjectId};
+use super::issued::{CodeKey, CodeNonce, SubjectId};
 use super::policy::{OnEnd, Policy};
 use crate::sync::unmodelled::AtomicU64;
 use crate::sync::{Mutex, Ordering};
@@ -32,21 +32,21 @@ use crate::{TimerKey, Timers, Timestamp};
 pub(super) struct Table {
     pub(super) timers: Timers,
     pub(super) policy: Policy,
-    key: DigestKey,
+    pub(super) key: DigestKey,
     /// The digest of random bytes, with which answers are compared where there is no code.
     pub(super) dummy: Digest,
     accounts: HashMap<SubjectId, Arc<Account>, BuildHasherDefault<Uniform>>,
     counts: Mutex<Counts>,
     /// Held by who walks over all records.
     sweep: Mutex<()>,
-    generations: AtomicU64,
+    pub(super) generations: AtomicU64,
     on_end: Option<OnEnd>,
     pub(super) panics: AtomicU64,
 }
 
 /// The record of a subject, where it lives.
 pub(super) struct Account {
-    id: SubjectId,
+    pub(super) id: SubjectId,
     table: Weak<Table>,
     state: Mutex<State>,
 }
@@ -129,6 +129,10 @@ impl Table {
         self.accounts.pin().get(id).cloned()
     }
 
+    pub(super) fn all(&self) -> Vec<Arc<Account>> {
+        self.accounts.pin().values().cloned().collect()
+    }
+
     /// The record of a subject, made if there is none.
     pub(super) fn find_or_make(
         self: &Arc<Self>,
@@ -192,19 +196,15 @@ impl Table {
             added,
             mut spare,
         } = change;
-        let gone = state.is_over(&self.policy, shut_down);
+        let gone = state.is_over(shut_down);
         if gone {
             state.gone = true;
             // A step that leaves a timer behind leaves a code too.
             spare = spare.or(state.forgets.take().map(|(timer, _)| timer));
         }
-        let kept = if gone {
-            None
-        } else {
-            state.keep_timer(&self.policy, &over)
-        };
+        let kept = if gone { None } else { state.keep_timer(&over) };
         if gone || issued || !over.is_empty() {
-            let next = state.next(&self.policy);
+            let next = state.next();
             let mut counts = locked(&self.counts);
             counts.codes = counts.codes + added - over.len();
             if gone {
@@ -260,27 +260,30 @@ impl Table {
     }
 
     fn tell(&self, subject: SubjectId, over: Vec<Over>) {
-        let Some(hook) = &self.on_end else { return };
         for Over {
             purpose,
             code,
             reason,
         } in over
         {
-            let ended = Ended {
+            self.tell_of(Ended {
                 key: CodeKey { subject, purpose },
                 value: code.nonce,
                 reason,
                 deadline: code.deadline,
                 generation: code.generation,
-            };
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook(ended))) {
-                // ORDERING: Relaxed. A count, read by itself.
-                self.panics.fetch_add(1, Ordering::Relaxed);
-                // What it panicked with may panic when it is dropped.
-                if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-                    mem::forget(again);
-                }
+            });
+        }
+    }
+
+    pub(super) fn tell_of(&self, ended: Ended<CodeKey, CodeNonce>) {
+        let Some(hook) = &self.on_end else { return };
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook(ended))) {
+            // ORDERING: Relaxed. A count, read by itself.
+            self.panics.fetch_add(1, Ordering::Relaxed);
+            // What it panicked with may panic when it is dropped.
+            if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+                mem::forget(again);
             }
         }
     }
@@ -324,10 +327,10 @@ impl Table {
                 // What comes from now on lowers it again. What came before is found by the walk.
                 counts.due = Timestamp::NEVER;
             }
-            let accounts: Vec<_> = self.accounts.pin().values().cloned().collect();
+            let accounts = self.all();
             let mut due = Timestamp::NEVER;
             for account in accounts {
-                let step = self.step(&account, now, |state, _, _| state.next(&self.policy));
+                let step = self.step(&account, now, |state, _, _| state.next());
                 let Some((next, after)) = step else { continue };
                 if !after.gone {
                     due = due.min(next);
@@ -348,8 +351,7 @@ impl Drop for Table {
     fn drop(&mut self) {
         // A clock is somebody's code. Without one, what lives is shut down, expired or not.
         let now = catch_unwind(AssertUnwindSafe(|| self.timers.now())).unwrap_or_default();
-        let accounts: Vec<_> = self.accounts.pin().values().cloned().collect();
-        for account in accounts {
+        for account in self.all() {
             let mut after = After::default();
             {
                 let mut state = locked(&account.state);
@@ -381,6 +383,6 @@ impl Wake for Account {
 }
 
 /// Locks what nobody's code runs under: it is not left half done.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> impl DerefMut<Target = T> + '_ {
+    mutex.lock().unwrap_or_else(|poison| poison.into_inner())
 }

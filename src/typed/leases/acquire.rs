@@ -176,13 +176,16 @@ where
     /// Gives its owner what was granted, unless that is over.
     fn take(self: &Arc<Self>, record: &Arc<Record<K, H>>) -> Result<Grant<K, H>, AcquireError> {
         let now = self.now();
-        if record.is_live(now) {
-            return Ok(Grant(Arc::clone(record)));
+        loop {
+            if record.is_live(now) {
+                return Ok(Grant(Arc::clone(record)));
+            }
+            match record.lost(now) {
+                Some(Lost::ShutDown) => return Err(AcquireError::ShutDown),
+                Some(_) => return Err(AcquireError::Lapsed),
+                None => {}
+            }
         }
-        if record.lost(now) == Lost::ShutDown {
-            return Err(AcquireError::ShutDown);
-        }
-        Err(AcquireError::Lapsed)
     }
 
     /// Looks whether somebody who waits has been answered, and has this waker woken if not.

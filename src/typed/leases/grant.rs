@@ -1,12 +1,13 @@
 //! What a holder has in hand, and what others see of it.
 
 use alloc::sync::Arc;
+use core::borrow::Borrow;
 use core::fmt;
 use core::hash::Hash;
 use core::time::Duration;
 
 use super::record::Record;
-use super::{FencingToken, Lost};
+use super::{FencingToken, Leases, Lost};
 use crate::Timestamp;
 
 /// A lease that was granted: what [`renew`](super::Leases::renew) and [`release`](super::Leases::release) ask for.
@@ -68,10 +69,14 @@ macro_rules! views {
             /// [`Lost`], for good.
             pub fn status(&self) -> Result<Duration, Lost> {
                 let now = self.0.registry.now();
-                if self.0.is_live(now) {
-                    return Ok(remaining(self.0.deadline(), now));
+                loop {
+                    if self.0.is_live(now) {
+                        return Ok(remaining(self.0.deadline(), now));
+                    }
+                    if let Some(lost) = self.0.lost(now) {
+                        return Err(lost);
+                    }
                 }
-                Err(self.0.lost(now))
             }
         }
 
@@ -95,6 +100,41 @@ macro_rules! views {
 
 views!(Grant);
 views!(Holding);
+
+// === impl Leases ===
+
+impl<K, H> Leases<K, H>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    H: Send + Sync + 'static,
+{
+    /// The grant with that token, if it lives: for a holder that has kept nothing but the number, in another process or
+    /// since before a restart. Tokens are no secrets: whoever calls this has to know that it speaks for the
+    /// holder. O(1).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{Leases, ManualClock, Timers};
+    ///
+    /// let timers = Timers::builder().clock(ManualClock::new()).build_hand_driven()?;
+    /// let leases: Leases<String> = Leases::new(&timers);
+    /// let token = leases.try_acquire("report", "worker 1", Duration::from_secs(10))?.token();
+    ///
+    /// let grant = leases.resume("report", token).unwrap();
+    /// leases.release(&grant)?;
+    /// assert!(leases.resume("report", token).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn resume<Q>(&self, resource: &Q, token: FencingToken) -> Option<Grant<K, H>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let Holding(record) = self.holder(resource)?;
+        let grant = Grant(record);
+        (grant.token() == token).then_some(grant)
+    }
+}
 
 /// How long it is until a deadline.
 pub(super) fn remaining(deadline: Timestamp, now: Timestamp) -> Duration {

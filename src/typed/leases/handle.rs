@@ -86,7 +86,8 @@ use crate::{Timers, Timestamp};
 /// shut down, all grants end with [`Shutdown`](crate::EndReason::Shutdown), and all who wait with
 /// [`AcquireError::ShutDown`].
 ///
-/// Leases are not stored: after a restart nobody holds any. What its holders from before may still believe is for
+/// Leases are in memory: after a restart nobody holds any, unless a snapshot is restored (`Leases::restore`, with the
+/// feature `serde`). What its holders from before may still believe is for
 /// [`start_delay`](LeasesBuilder::start_delay) and for fences, and
 /// [`persist_tokens`](LeasesBuilder::persist_tokens) keeps the tokens increasing.
 ///

@@ -14,7 +14,9 @@
 //! | `fence` | the resource's side |
 //! | `lessor` | whoever grants leases, here or elsewhere |
 //! | `guard`, `keeper` | a lease that is renewed and released by itself |
+//! | `snapshot` | leases, written down and taken up again |
 //! | `build`, `error` | how leases are made; what is refused |
+//! | `modelled` | what models use of this, in no normal build |
 
 mod acquire;
 mod alarm;
@@ -26,10 +28,14 @@ mod guard;
 mod handle;
 mod keeper;
 mod lessor;
+#[cfg(loom)]
+mod modelled;
 mod record;
 mod registry;
 mod signal;
 mod slot;
+#[cfg(feature = "serde")]
+mod snapshot;
 mod token;
 
 use core::ops::DerefMut;
@@ -44,6 +50,10 @@ pub use grant::{Grant, Holding};
 pub use guard::{GuardError, LeaseGuard, LeaseGuardOptions, Loss, WhenLost};
 pub use handle::Leases;
 pub use lessor::{Lessor, Renewal};
+#[cfg(loom)]
+pub use modelled::ModelledTokens;
+#[cfg(feature = "serde")]
+pub use snapshot::{DelaySnapshot, LeaseSnapshot, LeasesSnapshot};
 pub use token::FencingToken;
 
 /// Locks what no panic leaves half done.

@@ -95,12 +95,13 @@ where
         })
     }
 
-    /// How it was lost, if it does not live at `now`: for good.
-    pub(super) fn lost(&self, now: Timestamp) -> Lost {
+    /// How it was lost, for good, after it was found not to live at `now`. `None` if it lives all the same: somebody
+    /// who has read the clock before has renewed it meanwhile.
+    pub(super) fn lost(&self, now: Timestamp) -> Option<Lost> {
         if self.end.get().is_none() {
             self.registry.settle(&self.slot, now);
         }
-        Lost::because(self.ended().reason)
+        (!self.is_live(now)).then(|| Lost::because(self.ended().reason))
     }
 
     /// Lets a grant live for its time from now on, but not beyond its cap.
@@ -108,8 +109,13 @@ where
         let life = self.life.get().ok_or(Lost::Foreign)?;
         let now = self.registry.now();
         let to = now.saturating_add(self.ttl).min(life.cap);
-        let Ok(until) = life.deadline.touch(now, to) else {
-            return Err(self.lost(now));
+        let until = loop {
+            if let Ok(until) = life.deadline.touch(now, to) {
+                break until;
+            }
+            if let Some(lost) = self.lost(now) {
+                return Err(lost);
+            }
         };
         // If this is refused the timer is late. It is looked for again with each renewal, and whoever
         // wants the lease sees the deadline.

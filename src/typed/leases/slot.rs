@@ -21,7 +21,7 @@ use super::{AcquireError, FencingToken, locked};
 use crate::sync::Mutex;
 use crate::typed::EndReason;
 use crate::typed::deadline::{Deadline, Expiry};
-use crate::{Timestamp, typed};
+use crate::{Timers, Timestamp, typed};
 
 pub(super) struct Slot<K, H> {
     pub(super) resource: K,
@@ -42,7 +42,7 @@ pub(super) struct State<K, H> {
     waiting: BTreeMap<u64, Waiting<K, H>>,
     next_ticket: u64,
     /// Before that nobody may have it.
-    quiet_until: Timestamp,
+    pub(super) quiet_until: Timestamp,
     /// How that begins, for any slot.
     opens: Timestamp,
     /// Who is about to ask. The slot stays meanwhile.
@@ -97,6 +97,11 @@ impl<K, H> Slot<K, H> {
 
     pub(super) fn lock(&self) -> impl DerefMut<Target = State<K, H>> + '_ {
         locked(&self.state)
+    }
+
+    /// Takes out the timer for the time before which nobody may have it.
+    pub(super) fn disarm(&self, timers: &Timers) {
+        self.alarm.cancel(timers);
     }
 
     /// Until when nobody may have it, if that is not past.

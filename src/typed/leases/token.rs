@@ -6,11 +6,18 @@ use core::error::Error;
 use core::fmt;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
+#[cfg(not(loom))]
 use std::thread::{self, ThreadId};
+
+#[cfg(loom)]
+use loom::thread::{self, ThreadId};
 
 use super::registry::forgotten;
 use super::{AcquireError, locked};
+use crate::shared::mutant::{mutant, ordering};
 use crate::sync::{AtomicU64, Condvar, Mutex, Ordering};
+#[cfg(feature = "serde")]
+use crate::typed::snapshot::RestoreError;
 
 /// The number of a grant: a later grant of the same [`Leases`](super::Leases) has a larger one.
 ///
@@ -32,6 +39,9 @@ pub(super) type Persist =
 
 /// Where tokens come from.
 pub(super) struct Tokens {
+    /// The last that was handed out before these.
+    #[cfg(feature = "serde")]
+    from: u64,
     /// The last that was handed out.
     last: AtomicU64,
     /// Up to where they may be handed out.
@@ -81,6 +91,8 @@ impl Tokens {
     pub(super) fn new(high: FencingToken, block: u64, persist: Option<Persist>) -> Self {
         let mark = if persist.is_some() { high.0 } else { u64::MAX };
         Self {
+            #[cfg(feature = "serde")]
+            from: high.0,
             last: AtomicU64::new(high.0),
             mark: AtomicU64::new(mark),
             block: block.max(1),
@@ -107,6 +119,11 @@ impl Tokens {
             if next > self.mark.load(Ordering::Acquire) {
                 return Err(NoToken::AtTheMark);
             }
+            if mutant!(TokenBlind) {
+                // ORDERING: Release, as below: it is the blindness that is to be noticed.
+                self.last.store(next, Ordering::Release);
+                return Ok(FencingToken(next));
+            }
             // ORDERING: AcqRel. Release pairs with the Acquire of whoever looks.
             match self
                 .last
@@ -118,23 +135,41 @@ impl Tokens {
         }
     }
 
+    /// Goes on above `high` too, if none was handed out.
+    #[cfg(feature = "serde")]
+    pub(super) fn continue_above(&self, high: FencingToken) -> Result<(), RestoreError> {
+        let to = self.from.max(high.0);
+        // ORDERING: AcqRel, as in `take`.
+        self.last
+            .compare_exchange(self.from, to, Ordering::AcqRel, Ordering::Acquire)
+            .map(|_| ())
+            .map_err(|_| RestoreError::InUse)
+    }
+
     /// Has the mark moved, by the hook, unless somebody else has done so meanwhile.
     pub(super) fn reserve(&self) -> Result<(), AcquireError> {
         let Some(persist) = &self.persist else {
             return Ok(());
         };
-        let mark = self.become_mover()?;
-        let Some(mark) = mark else {
+        let last = self.become_mover()?;
+        let Some(last) = last else {
             return Ok(());
         };
-        let to = mark.saturating_add(self.block);
+        let to = last.saturating_add(self.block);
+        if mutant!(ReserveFirst) {
+            // ORDERING: Release, as below: it is the haste that is to be noticed.
+            self.mark.store(to, Ordering::Release);
+        }
         let result = catch_unwind(AssertUnwindSafe(|| persist(FencingToken(to))));
         if let Ok(Ok(())) = &result {
             // ORDERING: Release pairs with the Acquire in `take`.
-            self.mark.store(to, Ordering::Release);
+            let order = ordering!(Release unless ReserveRelaxed);
+            self.mark.store(to, order);
         }
         *locked(&self.mover) = None;
-        self.moved.notify_all();
+        if !mutant!(MoverUntold) {
+            self.moved.notify_all();
+        }
         match result {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(AcquireError::Unpersisted(Arc::from(error))),
@@ -145,7 +180,7 @@ impl Tokens {
         }
     }
 
-    /// Waits until nobody moves the mark, and says where it is if it still has to be moved.
+    /// Waits until nobody moves the mark, and says from where it still has to be moved, if so.
     fn become_mover(&self) -> Result<Option<u64>, AcquireError> {
         let me = thread::current().id();
         let mut mover = self
@@ -155,13 +190,15 @@ impl Tokens {
         loop {
             // ORDERING: Acquire for both, as in `take`. It is but a hint: `take` decides.
             let mark = self.mark.load(Ordering::Acquire);
-            if self.last.load(Ordering::Acquire) < mark {
+            let last = self.last.load(Ordering::Acquire);
+            if last < mark {
                 return Ok(None);
             }
             match *mover {
                 None => {
                     *mover = Some(me);
-                    return Ok(Some(mark));
+                    // The last may be beyond the mark, if it was restored.
+                    return Ok(Some(last));
                 }
                 Some(thread) if thread == me => {
                     return Err(unpersisted("the hook asked for a lease itself"));

@@ -5,8 +5,12 @@ use alloc::sync::Arc;
 use core::hash::Hasher;
 use core::time::Duration;
 
+#[cfg(feature = "serde")]
+use super::snapshot::{FormerId, HashedId};
 use crate::Timestamp;
 use crate::typed::secret::Digest;
+#[cfg(feature = "serde")]
+use crate::typed::snapshot::{Departure, Passage};
 
 /// A value, and who may have it.
 pub(super) struct Guarded<V> {
@@ -49,6 +53,36 @@ impl<V> Guarded<V> {
         let until = now.saturating_add(grace);
         self.before = (until > now).then(|| Box::new((self.digest, until)));
         self.digest = digest;
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<V> Guarded<V> {
+    /// What is written of its ids, but for the selector.
+    pub(super) fn written(&self, departure: &Departure) -> HashedId {
+        let before = self.before.as_deref();
+        let former = before.filter(|(_, until)| *until > departure.now);
+        HashedId {
+            selector: 0,
+            digest: *self.digest.bytes(),
+            former: former.map(|(digest, until)| FormerId {
+                digest: *digest.bytes(),
+                until: departure.deadline(*until),
+            }),
+        }
+    }
+
+    pub(super) fn restored(id: &HashedId, value: Arc<V>, passage: &Passage) -> Self {
+        let before = id.former.as_ref().and_then(|former| {
+            let left = passage.left(former.until);
+            let digest = Digest::from_bytes(former.digest);
+            left.lives().then(|| Box::new((digest, left.deadline())))
+        });
+        Self {
+            value,
+            digest: Digest::from_bytes(id.digest),
+            before,
+        }
     }
 }
 

@@ -78,7 +78,7 @@ impl SessionId {
         u64::from_le_bytes(selector)
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8; BYTES] {
         &self.0
     }
 

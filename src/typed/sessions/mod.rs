@@ -10,10 +10,12 @@
 //! | `start` | letting a record in, in one step for its key |
 //! | `tell` | each end told once, in order, under no lock |
 //! | `keyed`, `many` | sessions under the caller's keys |
-//! | `store`, `cycle`, `logins` | sessions under ids that the store makes |
+//! | `store`, `build`, `cycle`, `logins` | sessions under ids that the store makes |
+//! | `snapshot`, `restore` | sessions, written down; and living on |
 //! | `guarded`, `id` | what a store keeps of an id; ids and their text |
 //! | `policy`, `session`, `error` | rules; what callers see; what is refused |
 
+mod build;
 mod by_key;
 mod cycle;
 mod error;
@@ -27,18 +29,25 @@ mod owned;
 mod policy;
 mod record;
 mod registry;
+#[cfg(feature = "serde")]
+mod restore;
 mod session;
+#[cfg(feature = "serde")]
+mod snapshot;
 mod start;
 mod store;
 mod tell;
 
 use alloc::sync::Arc;
 
+pub use build::SessionStoreBuilder;
 pub use error::{CycleError, ParseSessionIdError, SessionGone, StartError, UpdateError};
 pub use id::SessionId;
 pub use keyed::Sessions;
 pub use policy::{SessionLimits, SessionPolicy, TouchPolicy, WhenFull};
 pub use session::{Session, TimeToLive, Touched};
+#[cfg(feature = "serde")]
+pub use snapshot::{FormerId, HashedId, SessionSnapshot, SessionStoreSnapshot, SessionsSnapshot};
 pub use store::SessionStore;
 
 /// A principal by name.

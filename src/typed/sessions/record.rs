@@ -184,3 +184,33 @@ impl<K, P> Held<K, P> {
         self.links.as_mut()?.own.take()
     }
 }
+
+#[cfg(feature = "serde")]
+impl<K, P> Record<K, P> {
+    /// One that has lived before, under its numbers: generation and version.
+    pub(super) fn restored(
+        key: K,
+        payload: P,
+        owner: Option<Arc<str>>,
+        life: &super::restore::Life,
+        (generation, version): (u64, u32),
+    ) -> Self {
+        let limits = SessionLimits {
+            idle: life.idle,
+            absolute: None,
+        };
+        let record = Self::new(key, payload, owner, limits, life.created, generation);
+        record.lock().version = version;
+        Self {
+            word: Deadline::new(life.deadline.min(life.absolute)),
+            absolute: life.absolute,
+            ..record
+        }
+    }
+
+    /// For how long it may be idle, and when it ends in any case.
+    pub(super) fn spans(&self) -> (Option<Duration>, Timestamp) {
+        let idle = (self.idle != u64::MAX).then(|| Duration::from_nanos(self.idle));
+        (idle, self.absolute)
+    }
+}

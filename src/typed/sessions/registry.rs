@@ -37,7 +37,7 @@ pub(super) struct Registry<K, P, S> {
     /// The latest time that has been acted on. What has expired by then has ended, or is about to.
     seen: AtomicU64,
     /// The latest generation that was given.
-    generations: Padded<AtomicU64>,
+    pub(super) generations: Padded<AtomicU64>,
     pub(super) policy: SessionPolicy,
     pub(super) hook: Option<Box<Hook<K, P>>>,
     /// By what keys are claimed.

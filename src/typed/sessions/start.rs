@@ -9,6 +9,8 @@
 //! hashing and comparing of keys.
 
 use alloc::sync::Arc;
+#[cfg(feature = "serde")]
+use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hash};
 use std::thread;
 
@@ -204,5 +206,61 @@ where
             drop(index);
             self.registry.arm_bell(ring);
         }
+    }
+}
+
+// === records that have lived before ===
+
+/// What has come of placing one.
+#[cfg(feature = "serde")]
+pub(super) enum Placed {
+    /// Its key leads to it. So many others had to go.
+    There {
+        ended: usize,
+    },
+    NoRoom,
+    /// Its key leads to one that lives.
+    Occupied,
+}
+
+#[cfg(feature = "serde")]
+impl<K, P, S> Registry<K, P, S>
+where
+    K: Hash + Eq + Clone + Send + Sync + 'static,
+    P: Send + Sync + 'static,
+    S: BuildHasher + Send + Sync + 'static,
+{
+    /// Lets a record that lives at `now` be what its key leads to, unless that is one that lives.
+    pub(super) fn place(
+        &self,
+        record: &Arc<Record<K, P>>,
+        now: Timestamp,
+        events: &mut Vec<Event<K, P>>,
+    ) -> Placed {
+        let found;
+        let mut claim = self.claim(&record.key);
+        found = self.find_any(&record.key);
+        if found.is_some() {
+            // Nothing was started here before this was restored: it was just now.
+            return Placed::Occupied;
+        }
+        let before = events.len();
+        let admitted = {
+            let mut index = self.index();
+            self.see(now);
+            index.admit(record, None, &self.policy, now, events)
+        };
+        if admitted.is_err() {
+            return Placed::NoRoom;
+        }
+        claim.unplaced = Some(record);
+        self.map.pin().insert(ByKey(Arc::clone(record)), ());
+        claim.unplaced = None;
+        claim.due = record.word.get();
+        let ended = events.len() - before;
+        let mut held = record.lock();
+        held.published = true;
+        events.extend(held.take_own());
+        Placed::There { ended }
     }
 }

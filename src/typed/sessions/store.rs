@@ -21,8 +21,9 @@ use crate::{Timers, Timestamp};
 /// Sessions under ids that the store makes and clients keep: what a login service has.
 ///
 /// As [`Sessions`](super::Sessions) in all that concerns deadlines, touches, ends and costs. The id is a secret: the store keeps no more
-/// than a keyed digest of it, under a key that it makes at random, and compares in constant time. An id
-/// that the store has not made leads nowhere, and nothing is ever started under one that a client brings.
+/// than a keyed digest of it, under a key that it makes at random or is [given](super::SessionStoreBuilder::digest_key), and
+/// compares in constant time. An id that the store has not made leads nowhere, and nothing is ever started under one that
+/// a client brings.
 ///
 /// ```
 /// use std::time::Duration;
@@ -50,7 +51,7 @@ use crate::{Timers, Timestamp};
 /// ```
 pub struct SessionStore<V> {
     pub(super) registry: Arc<Registry<u64, Guarded<V>, BuildHasherDefault<Selected>>>,
-    key: Arc<DigestKey>,
+    pub(super) key: Arc<DigestKey>,
 }
 
 // === impl SessionStore ===
@@ -292,7 +293,7 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
 
     #[inline]
     pub(super) fn digest(&self, id: &SessionId) -> Digest {
-        self.key.digest(&[id.bytes()])
+        self.key.digest_fixed(id.bytes())
     }
 
     /// What is seen of a record: nothing if it has ended.
