@@ -1,7 +1,7 @@
 //! Models: small programs of two or three threads, whose interleavings are tried.
 //!
 //! ```text
-//! RUSTFLAGS="--cfg loom" cargo test --release --test loom -- --nocapture
+//! RUSTFLAGS="--cfg loom" cargo test --release --features typed --test loom -- --nocapture
 //! ```
 //!
 //! | file | what lives there |
@@ -14,6 +14,7 @@
 //! | `bulk` | clearing, draining, dropping |
 //! | `sleep`, `role` | a driver that sleeps; several that drive in turn |
 //! | `runtime` | the runtime: its end, its driver's sleep, callbacks elsewhere |
+//! | `typed` | the typed layer: a record's deadline, fencing tokens |
 //! | `rig`, `bed` | what models share |
 //! | `harness` | runs a model, counts its executions, runs it again on broken wheels |
 //! | `trap` | what stock loom overlooks, and that the models do not |
@@ -43,6 +44,8 @@ mod role;
 mod runtime;
 mod sleep;
 mod trap;
+#[cfg(feature = "typed")]
+mod typed;
 mod wait;
 
 use tickwheel::Mutant;
@@ -61,6 +64,8 @@ const MUTANTS: &[&[(&str, &str)]] = &[
     role::MUTANTS,
     runtime::MUTANTS,
     sleep::MUTANTS,
+    #[cfg(feature = "typed")]
+    typed::MUTANTS,
     wait::MUTANTS,
 ];
 

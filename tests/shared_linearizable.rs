@@ -9,10 +9,10 @@
 //!   and so does *not* firing something that was due before the advance began;
 //! * the search for that order refuses what cannot have happened.
 
+#[path = "support/order.rs"]
+mod order;
 #[path = "shared_linearizable/race.rs"]
 mod race;
-#[path = "shared_linearizable/search.rs"]
-mod search;
 #[path = "shared_linearizable/timer.rs"]
 mod timer;
 
@@ -20,9 +20,11 @@ mod timer;
 #[expect(dead_code, reason = "only its numbers are used")]
 mod token;
 
-use search::{Call, has_order};
+use order::has_order;
 use timer::{Did, Timer};
 use token::scale;
+
+type Call = order::Call<Did>;
 
 /// Races in which every timer's history must have an order.
 fn races<const BITS: u32>(threads: usize, timers: usize, rounds: usize) {

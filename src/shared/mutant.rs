@@ -38,14 +38,15 @@ mod switch {
     use std::sync::OnceLock;
 
     macro_rules! mutants {
-        ($($(#[$doc:meta])* $name:ident,)*) => {
+        ($($(#[$doc:meta])* $name:ident $(if $feature:literal)?,)*) => {
             /// A fault, named after what is wrong with it.
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-            pub enum Mutant { $($(#[$doc])* $name,)* }
+            pub enum Mutant { $($(#[$doc])* $(#[cfg(feature = $feature)])? $name,)* }
 
             impl Mutant {
                 /// All of them.
-                pub const ALL: &'static [(&'static str, Self)] = &[$((stringify!($name), Self::$name),)*];
+                pub const ALL: &'static [(&'static str, Self)] =
+                    &[$($(#[cfg(feature = $feature)])? (stringify!($name), Self::$name),)*];
             }
         };
     }
@@ -193,6 +194,24 @@ mod switch {
         FiredRelaxed,
         /// The counts of a handle are given up with `Relaxed`.
         ClaimRelaxed,
+        /// A touch moves the deadline whatever that has become.
+        TouchBlind if "typed",
+        /// A touch moves the deadline with `Relaxed`.
+        TouchRelaxed if "typed",
+        /// Who ends a record does so whatever its deadline has become.
+        EndBlind if "typed",
+        /// A record is ended with `Relaxed`.
+        EndRelaxed if "typed",
+        /// Who looks at a deadline looks with `Relaxed`.
+        DeadlineUnseen if "typed",
+        /// A token is taken whoever has taken it meanwhile.
+        TokenBlind if "typed",
+        /// Tokens are handed out before they are durable.
+        ReserveFirst if "typed",
+        /// That tokens are durable is said with `Relaxed`.
+        ReserveRelaxed if "typed",
+        /// Who waits for tokens is not told that there are more.
+        MoverUntold if "typed",
     }
 
     /// Whether the environment asks for this fault.

@@ -5,7 +5,7 @@ use std::thread;
 
 use tickwheel::{Cancel, Expired, Local, SharedTurn, SharedWheel, Tick, TimerKey};
 
-use crate::search::Call;
+use crate::Call;
 use crate::timer::{Did, Timer};
 use crate::token::Random;
 

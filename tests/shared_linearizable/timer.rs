@@ -1,5 +1,7 @@
 //! The sequential timer: what it answers, one thing after the other.
 
+use crate::order::Sequential;
+
 /// What may be done to a timer, and what came of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Did {
@@ -102,5 +104,13 @@ impl Timer {
             Did::NotFired { target } => !(self.claimed && self.armed <= Some(target)),
         };
         fits.then_some(self)
+    }
+}
+
+impl Sequential for Timer {
+    type Did = Did;
+
+    fn after(&self, did: &Did) -> impl IntoIterator<Item = Self> {
+        Self::after(*self, *did)
     }
 }

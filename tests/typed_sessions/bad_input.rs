@@ -120,6 +120,26 @@ fn a_limit_beyond_all_time_is_for_ever() {
     }
 }
 
+/// moka-rs/moka#549 (I16): no limit, written over what has expired, is no limit.
+#[test]
+fn a_session_without_limits_in_the_place_of_an_expired_one_lives_on() {
+    let rig = keyed();
+    let sessions = rig.sessions(idle(5 * S));
+    sessions.start(1, "a").unwrap();
+    rig.at(6); // it has expired, and nobody has looked
+    let none = SessionLimits::default();
+    sessions.start_with(1, "b", None, none).unwrap();
+    let left = sessions.time_to_live(&1).unwrap();
+    assert_eq!(
+        (left.idle, left.absolute, left.effective),
+        (None, None, None)
+    );
+    rig.go(Duration::MAX);
+    rig.drive();
+    assert_eq!(*sessions.get(&1).unwrap().value, "b");
+    assert_eq!(rig.reasons(), [EndReason::Idle]);
+}
+
 #[test]
 fn an_absolute_limit_shorter_than_the_idle_one_is_the_one_that_counts() {
     let rig = keyed();

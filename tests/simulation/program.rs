@@ -1,0 +1,113 @@
+//! Programs: made from a seed, and cut down when they fail.
+
+use rand::rngs::SmallRng;
+use rand::{Rng, RngExt, SeedableRng};
+
+use crate::world::Config;
+use crate::{codes, leases, logins, sessions, timers};
+
+/// How many threads there are.
+pub(crate) const THREADS: u8 = 3;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) seed: u64,
+    pub(crate) config: Config,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// What somebody does.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) thread: u8,
+    pub(crate) what: Do,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Do {
+    /// Time passes.
+    Pass(u64),
+    /// The driver comes by.
+    Drive,
+    Timers(timers::Do),
+    Sessions(sessions::Do),
+    Logins(logins::Do),
+    Leases(leases::Do),
+    Codes(codes::Do),
+    /// The process is stopped, is away for that long, and is started again.
+    Restart(u64),
+}
+
+impl Program {
+    pub(crate) fn of(seed: u64) -> Self {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let config = Config::draw(&mut rng);
+        let count = rng.random_range(5..120);
+        // A thread that is stalled does nothing until then.
+        let mut stalled = [0; THREADS as usize];
+        let mut steps = Vec::new();
+        for at in 0..count {
+            let thread = rng.random_range(0..THREADS);
+            let until = &mut stalled[usize::from(thread)];
+            if *until > at {
+                continue;
+            }
+            if rng.random_ratio(1, 20) {
+                *until = at + rng.random_range(5..40);
+            }
+            let what = match rng.random_range(0..20) {
+                0..=3 => Do::Pass(span(&mut rng)),
+                4 | 5 => Do::Drive,
+                6 if rng.random_ratio(1, 4) => Do::Restart(span(&mut rng)),
+                _ => part(&mut rng, true),
+            };
+            steps.push(Step { thread, what });
+        }
+        Self {
+            seed,
+            config,
+            steps,
+        }
+    }
+
+    /// The same with as few steps as still fail.
+    pub(crate) fn cut(mut self, fails: impl Fn(&Self) -> bool) -> Self {
+        let mut chunk = self.steps.len().div_ceil(2);
+        while chunk > 0 {
+            let mut at = 0;
+            while at < self.steps.len() {
+                let mut shorter = self.clone();
+                let end = (at + chunk).min(shorter.steps.len());
+                shorter.steps.drain(at..end);
+                if fails(&shorter) {
+                    self = shorter;
+                } else {
+                    at += chunk;
+                }
+            }
+            chunk /= 2;
+        }
+        self
+    }
+}
+
+/// Something that one of the parts can do; in a callback, if it is not `outer`.
+pub(crate) fn part(rng: &mut SmallRng, outer: bool) -> Do {
+    match rng.random_range(0..10) {
+        0 | 1 => Do::Timers(timers::Do::draw(rng, outer)),
+        2..=4 => Do::Sessions(sessions::Do::draw(rng)),
+        5 | 6 => Do::Logins(logins::Do::draw(rng)),
+        7 => Do::Leases(leases::Do::draw(rng)),
+        _ => Do::Codes(codes::Do::draw(rng)),
+    }
+}
+
+/// Nanoseconds: mostly few, at times many.
+pub(crate) fn span(rng: &mut impl Rng) -> u64 {
+    match rng.random_range(0..12) {
+        0 => 0,
+        1..=7 => rng.random_range(1..12),
+        8..=10 => rng.random_range(1..60),
+        _ => 1 << rng.random_range(5..45),
+    }
+}

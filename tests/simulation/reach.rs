@@ -1,0 +1,55 @@
+//! What programs get to: a simulation that never restarts or panics would prove little.
+
+use std::collections::BTreeSet;
+use std::ops::AddAssign;
+use std::sync::atomic::Ordering;
+
+use tickwheel::EndReason;
+
+use crate::program::{Do, Program};
+use crate::world::{finish, play};
+
+/// What a program has got to.
+#[derive(Debug, Default)]
+pub(crate) struct Reached {
+    pub(crate) restarts: usize,
+    pub(crate) nested: usize,
+    pub(crate) panics: usize,
+    pub(crate) fired: usize,
+    pub(crate) ends: BTreeSet<String>,
+}
+
+impl AddAssign for Reached {
+    fn add_assign(&mut self, other: Self) {
+        self.restarts += other.restarts;
+        self.nested += other.nested;
+        self.panics += other.panics;
+        self.fired += other.fired;
+        self.ends.extend(other.ends);
+    }
+}
+
+pub(crate) fn reach(program: &Program) -> Reached {
+    let world = play(program);
+    let restarts = program.steps.iter();
+    let mut reached = Reached {
+        restarts: restarts
+            .filter(|step| matches!(step.what, Do::Restart(_)))
+            .count(),
+        nested: world.nested.load(Ordering::Relaxed),
+        panics: world.panics.load(Ordering::Relaxed),
+        fired: world.timers.lock().unwrap().fired,
+        ends: BTreeSet::new(),
+    };
+    assert!(finish(&world).is_ok());
+    let mut all = |reasons: &[EndReason]| {
+        reached
+            .ends
+            .extend(reasons.iter().map(|reason| format!("{reason:?}")));
+    };
+    all(&world.sessions.lock().unwrap().ends.reasons);
+    all(&world.logins.lock().unwrap().ends.reasons);
+    all(&world.leases.lock().unwrap().ends.reasons);
+    all(&world.codes.lock().unwrap().ends.reasons);
+    reached
+}
