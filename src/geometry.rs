@@ -181,6 +181,13 @@ mod tests {
         );
     }
 
+    fn check_alignment<const BITS: u32>(due: u64) {
+        let begins = |level| u128::from(due) % (1u128 << (BITS * level)) == 0;
+        let highest = (0..Geometry::<BITS>::LEVELS).rfind(|level| begins(*level));
+        let level = Geometry::<BITS>::alignment(due);
+        assert_eq!(Some(level), highest, "bits {BITS} due {due}");
+    }
+
     fn ticks() -> impl Strategy<Value = u64> {
         prop_oneof![
             any::<u64>(),
@@ -202,6 +209,12 @@ mod tests {
         }
 
         #[test]
+        fn a_tick_is_in_the_slot_that_a_division_finds(tick in ticks(), level in 0..Geometry::<6>::LEVELS) {
+            let slot = u128::from(tick) / 64u128.pow(level) % 128;
+            prop_assert_eq!(u128::from(Geometry::<6>::slot(level, tick)), slot, "level {} tick {}", level, tick);
+        }
+
+        #[test]
         fn the_distance_is_what_a_walk_finds(
             log in 3u32..=9, occupied in proptest::collection::vec(0u32..512, 1..6), slot in 0u32..512,
         ) {
@@ -213,11 +226,21 @@ mod tests {
         }
 
         #[test]
-        fn a_slot_begins_at_its_alignment_and_at_no_higher_level(due in ticks()) {
-            let level = Geometry::<6>::alignment(due);
-            let begins = |level| due & ((1 << Geometry::<6>::shift(level)) - 1) == 0;
-            prop_assert!(begins(level), "no slot of level {level} begins at {due}");
-            prop_assert!(level == 10 || !begins(level + 1), "a slot of level {} begins at {due} too", level + 1);
+        fn occupied_slots_are_a_set(slots in proptest::collection::vec((0u32..512, any::<bool>()), 0..40)) {
+            let (mut occupancy, mut set) = (Occupancy::default(), [false; 512]);
+            for (slot, comes) in slots {
+                if comes { occupancy.insert(slot) } else { occupancy.remove(slot) }
+                set[slot as usize] = comes;
+                prop_assert!((0..512).all(|slot| occupancy.contains(slot) == set[slot as usize]), "after {slot}");
+                prop_assert_eq!(occupancy.is_empty(), !set.contains(&true));
+            }
+        }
+
+        #[test]
+        fn a_slot_begins_at_its_alignment_and_at_no_higher_level(due in prop_oneof![9 => ticks(), 1 => Just(0)]) {
+            check_alignment::<2>(due);
+            check_alignment::<6>(due);
+            check_alignment::<8>(due);
         }
     }
 }

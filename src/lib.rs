@@ -136,8 +136,8 @@
 //!
 //! # What it is not
 //!
-//! No async runtime (its futures work in any), no persistence, and no wall clock: a deadline that has to
-//! survive a restart is a wall-clock time, and [`WallAnchor`] converts it.
+//! No async runtime (its futures work in any), no database (snapshots of the typed layer are taken when you ask for one), and no
+//! wall clock: a deadline that has to survive a restart is a wall-clock time, and [`WallAnchor`] converts it.
 //!
 //! # Safety and correctness
 //!

@@ -265,6 +265,34 @@ mod tests {
             let next = (version + 1) % (u64::MAX / VERSION + 1);
             prop_assert_eq!(fields(word.next_version()), (was, running, filed, place, next));
         }
+
+        #[test]
+        fn without_its_far_deadline_a_word_is_not_filed(bits in any::<u64>(), offset in 0..REACH, index in any::<u32>()) {
+            let word = Word::from_bits(bits).filed();
+            let near = word.at(Place::Near(offset));
+            prop_assert_eq!(near.without_far().bits(), near.bits());
+            let nothing = word.not_filed().at(Place::Near(0));
+            prop_assert_eq!(word.at(Place::Far(index)).without_far().bits(), nothing.bits());
+        }
+    }
+
+    #[test]
+    fn a_key_reaches_a_value_that_is_armed_or_held() {
+        for state in STATES {
+            let word = Word::from_bits(0).with_state(state);
+            assert_eq!(word.is_armed(), state == State::Armed, "{state:?}");
+            let live = [State::Armed, State::Held].contains(&state);
+            assert_eq!(word.is_live(), live, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn a_word_shows_its_fields() {
+        let word = Word::from_bits(3 * VERSION).with_state(State::Armed);
+        let shown = alloc::format!("{:?}", word.running().at(Place::Far(5)));
+        assert_eq!(shown, "Armed running Far(5) version 3");
+        let shown = alloc::format!("{:?}", word.filed().at(Place::Near(7)));
+        assert_eq!(shown, "Armed filed Near(7) version 3");
     }
 
     #[test]

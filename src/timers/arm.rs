@@ -193,24 +193,6 @@ impl Timers {
     }
 }
 
-#[cfg(feature = "typed")]
-impl Timers {
-    /// Wakes `waker` at that time, in the driver's thread: for what has a record of its own, so that its
-    /// timer needs no allocation. It is not asked about before, and drops its waker wherever it ends.
-    pub(crate) fn arm_waker(
-        &self,
-        at: Timestamp,
-        tolerance: Duration,
-        waker: core::task::Waker,
-    ) -> Result<TimerKey, ArmError> {
-        let shared = &self.shared;
-        let tolerance = shared.whole_ticks(tolerance);
-        shared.arm_job(shared.resolution.deadline(at), tolerance, || {
-            Job::Wake(waker)
-        })
-    }
-}
-
 // === impl TimerOptions ===
 
 impl TimerOptions<'_> {
@@ -347,7 +329,7 @@ impl fmt::Debug for TimerOptions<'_> {
 
 impl Shared {
     /// A tolerance in ticks: whole ones, so that it is not exceeded.
-    fn whole_ticks(&self, tolerance: Duration) -> Ticks {
+    pub(super) fn whole_ticks(&self, tolerance: Duration) -> Ticks {
         let ticks = self.resolution.now(Timestamp::from_duration(tolerance));
         Ticks::new(ticks.get())
     }

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use core::task::Waker;
 
 use super::Shared;
 use super::executor::Run;
@@ -79,13 +80,34 @@ impl Shared {
                     tolerance: expired.tolerance,
                     value: call,
                 };
-                self.fire_call(turn, due, batch);
+                match due.value.kept().cloned() {
+                    Some(waker) => self.fire_kept(turn, due, waker, batch),
+                    None => self.fire_call(turn, due, batch),
+                }
             }
         }
         let is_full = batch.now >= batch.until || batch.fired >= batch.most;
         if is_full || !self.gate.look().lets_fire() {
             turn.stop();
         }
+    }
+
+    /// Wakes who is kept. Its timer is armed before, so that whoever is woken finds it to be moved, and its place in a
+    /// full runtime is taken by nobody else.
+    fn fire_kept(
+        self: &Arc<Self>,
+        turn: &mut SharedTurn<'_, Job>,
+        due: Expired<Box<Call>>,
+        waker: Waker,
+        batch: &mut Batch,
+    ) {
+        batch.fired += 1;
+        self.late(due.deadline, due.tolerance, batch.now);
+        self.counters.fired.add(1);
+        let key = due.key;
+        self.call_again(turn, due, Timestamp::NEVER);
+        self.guarded(key, "", || waker.wake());
+        batch.now = self.now();
     }
 
     fn fire_call(

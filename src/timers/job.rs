@@ -39,6 +39,10 @@ pub(super) type Failed = Box<dyn Error + Send + Sync>;
 pub(super) enum Body {
     /// Empty once it has run.
     Once(Option<Once>),
+    /// Somebody to wake, for whom it stays armed, for never, until it is moved or cancelled. It is no callback of the user's:
+    /// no hook is asked, and no executor runs it.
+    #[cfg(feature = "typed")]
+    Kept(Waker),
     Every {
         period: Duration,
         missed: Missed,
@@ -143,6 +147,11 @@ impl Call {
                 let run = run.take();
                 ended(None, caught(|| run.into_iter().for_each(|run| run(firing))))
             }
+            #[cfg(feature = "typed")]
+            Body::Kept(waker) => {
+                let waker = waker.clone();
+                ended(Some(Timestamp::NEVER), caught(|| waker.wake()))
+            }
             Body::Every { run, skipped, .. } => {
                 firing.skipped = core::mem::take(skipped);
                 let result = caught(|| run(firing));
@@ -188,6 +197,15 @@ impl Call {
         }
     }
 
+    /// Whom it wakes, if it is one that is kept.
+    pub(super) fn kept(&self) -> Option<&Waker> {
+        match &self.body {
+            #[cfg(feature = "typed")]
+            Body::Kept(waker) => Some(waker),
+            Body::Once(_) | Body::Every { .. } | Body::Repeat(_) | Body::Fallible { .. } => None,
+        }
+    }
+
     /// Takes note of the deadline for which it fires. If somebody has moved it, it counts from there.
     pub(super) fn due(&mut self, deadline: Tick, resolution: Resolution) {
         if let Body::Every { nominal, armed, .. } = &mut self.body {
@@ -220,6 +238,8 @@ impl Call {
         match &self.body {
             Body::Fallible { failures, .. } => *failures,
             Body::Once(_) | Body::Every { .. } | Body::Repeat(_) => 0,
+            #[cfg(feature = "typed")]
+            Body::Kept(_) => 0,
         }
     }
 }

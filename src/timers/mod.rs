@@ -39,6 +39,8 @@ mod hooks;
 mod inside;
 mod job;
 mod judge;
+#[cfg(feature = "typed")]
+mod kept;
 mod pace;
 mod parker;
 mod phase;

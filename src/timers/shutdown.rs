@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::task::Waker;
 use core::time::Duration;
 
 use super::inside::Inside;
@@ -187,6 +188,11 @@ impl Shared {
                 self.counters.returned.add(1);
                 match job {
                     Job::Wake(waker) => drop(self.guarded(key, "", || waker.wake())),
+                    Job::Call(call) if call.kept().is_some() => {
+                        let waker = call.kept().cloned();
+                        self.guarded(key, "", || waker.into_iter().for_each(Waker::wake));
+                        self.guarded(key, "", || drop(call));
+                    }
                     Job::Call(call) => {
                         let unfired = Unfired {
                             shared: Arc::clone(self),

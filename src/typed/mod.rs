@@ -2,7 +2,9 @@
 //!
 //! | file | what lives there |
 //! |---|---|
+//! | `alarm` | a timer that follows a time which others move |
 //! | `deadline` | one word per record: when it expires, and that it has ended |
+//! | `panics` | somebody's code, run whatever it does |
 //! | `secret` | random bytes, digests, comparison in constant time |
 //! | `sessions` | sessions: idle and absolute deadlines, under keys or secret ids |
 //! | `codes` | one-time codes, and steps that are accepted once |
@@ -11,12 +13,14 @@
 //! | `modelled` | what models use of this, in no normal build |
 //! | `snapshot` | what snapshots of these have in common: times of day, how they are counted, a file |
 
+mod alarm;
 mod codes;
 mod deadline;
 mod event;
 mod leases;
 #[cfg(loom)]
 pub mod modelled;
+mod panics;
 mod secret;
 mod sessions;
 #[cfg(feature = "serde")]

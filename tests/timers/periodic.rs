@@ -109,6 +109,26 @@ fn a_periodic_timer_that_is_moved_goes_on_from_there() {
     assert_eq!(times, [13, 23, 33]);
 }
 
+/// ETLCPP/etl#967: the automatic re-arm came on top of the callback's own. Here the callback is refused.
+#[test]
+fn a_periodic_timer_that_moves_itself_in_its_callback_is_armed_once() {
+    let bed = Bed::new();
+    let log = bed.log.clone();
+    bed.timers
+        .every(ms(10), Missed::Skip, move |firing| {
+            log.add(firing.now().as_nanos() / 1_000_000, "beat");
+            assert!(firing.timers().rearm(firing.key(), ms(25)).is_err());
+        })
+        .unwrap();
+    for now in 1..=45 {
+        bed.drive_to(now);
+        assert_eq!(bed.timers.len(), 1, "at {now}");
+    }
+    let times: Vec<_> = bed.log.take().into_iter().map(|(at, _)| at).collect();
+    assert_eq!(times, [10, 20, 30, 40]);
+    assert_eq!(bed.timers.stats().panics, 0);
+}
+
 #[test]
 fn a_period_shorter_than_a_tick_fires_as_the_policy_says() {
     let tenth = Duration::from_micros(100);

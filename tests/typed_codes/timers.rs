@@ -1,5 +1,6 @@
 //! No timer and no record is left behind.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tickwheel::{IssueError, ManualClock, OneTimeCodes, ReplayError, ReplayGuard, Timers};
@@ -213,4 +214,37 @@ fn a_code_whose_timer_fires_before_it_is_there_ends_when_it_is() {
     assert_eq!(bed.events.reasons(), [tickwheel::EndReason::Absolute]);
     assert!(!bed.accepts("ada", &issued));
     bed.end();
+}
+
+/// A code that is issued when another has just ended, whose hook took its time: what counts for the new one counts from later
+/// than its timers were armed for.
+#[test]
+fn a_record_is_forgotten_though_a_hook_has_taken_its_time() {
+    let clock = ManualClock::new();
+    let timers = Timers::builder().clock(clock.clone());
+    let timers = timers.build_hand_driven().unwrap();
+    let itself: Arc<OnceLock<OneTimeCodes>> = Arc::default();
+    let (cell, slow) = (Arc::clone(&itself), clock.clone());
+    let codes = OneTimeCodes::builder(&timers)
+        .time_to_live(secs(10))
+        .cooldown(Duration::ZERO)
+        .attempts_per_subject(5, Duration::ZERO)
+        .issues_per_subject(5, secs(100))
+        .on_end(move |end| {
+            if end.generation == 0 {
+                slow.advance(secs(7));
+                let _ = cell.get().unwrap().time_to_live("ada", "login");
+            }
+        })
+        .build()
+        .unwrap();
+    let _ = itself.set(codes.clone());
+    codes.issue("ada", "login").unwrap();
+    clock.advance(secs(11));
+    codes.issue("ada", "login").unwrap();
+    while timers.advance_to_next(&clock) > 0 {}
+    // Not by `remembered`, which would look for what is over.
+    let debug = format!("{codes:?}");
+    assert!(debug.contains("subjects: 0"), "{debug}");
+    assert!(timers.is_empty());
 }

@@ -124,10 +124,11 @@ fn it_is_at_risk_a_third_before_its_deadline_and_says_so_once() {
     assert!(!guard.is_at_risk());
     remote.clock.set(at(60));
     assert!(guard.is_at_risk(), "exact, before anybody has driven");
-    for second in 60..=80 {
+    for second in 60..=79 {
         remote.go(second);
     }
     assert_eq!(*risks.lock().unwrap(), [30]);
+    assert_eq!(remote.renewals(), [59, 60, 70], "asked then, too");
     remote.set(Mode::Answer);
     remote.go(89);
     assert!(!guard.is_at_risk());

@@ -16,6 +16,8 @@
 
 mod drops;
 mod faults;
+mod faults_guards;
+mod faults_waiting;
 mod fence;
 mod grants;
 mod guards;

@@ -185,15 +185,15 @@ fn a_runtime_that_is_shut_down_starts_nothing_and_reads_stay_exact() {
 }
 
 #[test]
-fn a_runtime_without_room_for_a_timer_starts_sessions_all_the_same() {
+fn a_runtime_without_room_for_a_timer_starts_no_session_and_says_so() {
     let clock = ManualClock::new();
     let timers = Timers::builder().clock(clock.clone()).limit(1);
     let timers = timers.build_hand_driven().unwrap();
     let other = timers.arm(S, |_| {}).unwrap();
     let sessions = Sessions::new(&timers, idle(10 * S));
-    sessions.start(1, "v").unwrap();
+    assert_eq!(sessions.start(1, "v").unwrap_err(), StartError::Full);
     let _ = timers.cancel(other);
-    sessions.start(2, "v").unwrap(); // now there is room, and the driver hears of both
+    sessions.start(2, "v").unwrap(); // now there is room
     while timers.advance_to_next(&clock) > 0 {}
     assert_eq!(sessions.resident(), 0);
 }

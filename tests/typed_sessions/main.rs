@@ -9,6 +9,7 @@
 //! | `rooms` | caps count the living; the dead make room first |
 //! | `ids` | ids are secret, made by the store, cycled in one step |
 //! | `bad_input` | what is no id, no name, no time, or too long |
+//! | `pressed` | ends in order, a full runtime, slow callers, ids and keys that go |
 //! | `races` | many threads on one session and on one key |
 //! | `model` | random programs do what a map of deadlines does |
 
@@ -18,6 +19,7 @@ mod deadlines;
 mod ends;
 mod ids;
 mod model;
+mod pressed;
 mod races;
 mod rooms;
 mod values;

@@ -225,14 +225,17 @@ fn leases_that_contradict_each_other_are_malformed() {
 
 #[test]
 fn after_the_last_token_there_is_none() {
-    let snapshot = leases(&json!([grant("a", u64::MAX)]), u64::MAX);
+    let last = u64::MAX - 1;
+    let snapshot = leases(&json!([grant("a", last)]), last);
     let machine = Machine::noon();
     let leases = tickwheel::Leases::<String>::new(&machine.timers);
     let snapshot: LeasesSnapshot<String> = serde_json::from_value(snapshot).unwrap();
     leases.restore(snapshot, machine.options()).unwrap();
-    let grant = leases.resume("a", tickwheel::FencingToken::new(u64::MAX));
+    let grant = leases.resume("a", tickwheel::FencingToken::new(last));
     leases.renew(&grant.unwrap()).unwrap();
-    let refused = leases.try_acquire("b", "worker", TTL);
+    let granted = leases.try_acquire("b", "worker", TTL).unwrap();
+    assert_eq!(granted.token().get(), u64::MAX);
+    let refused = leases.try_acquire("c", "worker", TTL);
     assert!(matches!(refused, Err(AcquireError::TokensExhausted)));
 }
 

@@ -10,6 +10,7 @@
 //! | `kinds` | what all that is stored has in common, so that the tests of time are the same for all |
 //! | `time` | how much is left after a restoration, to the nanosecond, whatever the wall clocks did |
 //! | `leases` | tokens, holders, lock delays |
+//! | `leases_once` | what a snapshot of leases is taken up for, and what is in none |
 //! | `codes` | digests, counts, cooldowns, wrong answers |
 //! | `sessions` | ids, values, both deadlines, limits |
 //! | `rooms` | how many sessions are restored |
@@ -26,6 +27,7 @@ mod file;
 mod hostile;
 mod kinds;
 mod leases;
+mod leases_once;
 mod model;
 mod occupied;
 mod rooms;

@@ -232,6 +232,18 @@ impl State {
         })
     }
 
+    /// If the record matters for longer than its timer is armed for, since a step came later than it was begun: the timer, and
+    /// where it has to be moved to.
+    pub(super) fn forget_later(&mut self) -> Option<(TimerKey, Timestamp)> {
+        let until = self.matters_until();
+        let (timer, at) = self.forgets?;
+        if until <= at {
+            return None;
+        }
+        self.forgets = Some((timer, until));
+        self.forgets
+    }
+
     /// Until when counts and cooldowns matter.
     pub(super) fn matters_until(&self) -> Timestamp {
         let cooled = self.slots.iter().map(|slot| slot.cooled).max();

@@ -59,7 +59,9 @@ impl Alphabet {
         let fair = 256 - 256 % symbols.len();
         while code.len() < length {
             let random = Secret::<64>::random().map_err(|_| NoRandomness)?;
-            for byte in random.bytes().map(usize::from) {
+            // By reference: a copy would not be wiped.
+            for byte in random.bytes() {
+                let byte = usize::from(*byte);
                 if byte < fair && code.len() < length {
                     code.push(symbols[byte % symbols.len()]);
                 }

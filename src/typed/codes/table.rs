@@ -79,6 +79,8 @@ pub(super) struct After {
     over: Vec<Over>,
     spare: Option<TimerKey>,
     kept: Option<Kept>,
+    /// A timer that has to be moved.
+    later: Option<(TimerKey, Timestamp)>,
     gone: bool,
 }
 
@@ -202,7 +204,11 @@ impl Table {
             // A step that leaves a timer behind leaves a code too.
             spare = spare.or(state.forgets.take().map(|(timer, _)| timer));
         }
-        let kept = if gone { None } else { state.keep_timer(&over) };
+        let (mut kept, mut later) = (None, None);
+        if !gone {
+            kept = state.keep_timer(&over);
+            later = state.forget_later();
+        }
         if gone || issued || !over.is_empty() {
             let next = state.next();
             let mut counts = locked(&self.counts);
@@ -217,6 +223,7 @@ impl Table {
             over,
             spare,
             kept,
+            later,
             gone,
         };
         Some((result, after))
@@ -242,6 +249,10 @@ impl Table {
         }) = after.kept
         {
             // Stale only if the timers are shut down.
+            let _ = self.timers.rearm_at(timer, at);
+        }
+        if let Some((timer, at)) = after.later {
+            // As above.
             let _ = self.timers.rearm_at(timer, at);
         }
         self.tell(account.id, after.over);

@@ -9,15 +9,16 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::sync::OnceLock;
 
-use super::alarm::Alarm;
 use super::record::Record;
 use super::registry::{Pinned, Registry};
 use super::signal::Signal;
 use super::slot::Slot;
 use super::token::NoToken;
+use super::unanswered::Unanswered;
 use super::{AcquireError, Grant, Leases, Lost};
 use crate::Timestamp;
 use crate::typed::EndReason;
+use crate::typed::alarm::Alarm;
 
 /// A future that is ready when the lease is granted: [`Leases::acquire`].
 ///
@@ -31,8 +32,8 @@ use crate::typed::EndReason;
 /// # Output
 ///
 /// A grant, or an [`AcquireError`]: never [`Held`](AcquireError::Held) or
-/// [`Delayed`](AcquireError::Delayed), for which it waits. [`Lapsed`](AcquireError::Lapsed) says that the task
-/// was not polled for the whole time of its lease.
+/// [`Delayed`](AcquireError::Delayed), for which it waits. [`Lapsed`](AcquireError::Lapsed) says that the lease
+/// was over when the task was polled: its time had passed, or it was revoked.
 ///
 /// # Panics
 ///
@@ -120,6 +121,7 @@ where
         waker: Option<&Waker>,
     ) -> Result<Answer<K, H>, AcquireError> {
         let slot = &record.slot;
+        let mut unanswered = Unanswered(Some(record));
         loop {
             // Armed first, so that there is no grant without a timer.
             let until = now.saturating_add(record.ttl.min(self.max_hold));
@@ -156,17 +158,18 @@ where
                 self.shut(slot);
             }
             match turn {
-                Turn::Granted => return self.take(record).map(Answer::Granted),
-                Turn::Queued(ticket) => return Ok(Answer::Queued(Arc::clone(record), ticket)),
-                Turn::Refused(error) => {
-                    record.alarm.cancel(&self.timers);
-                    return Err(error);
+                Turn::Granted => {
+                    let grant = self.take(record)?;
+                    unanswered.0 = None;
+                    return Ok(Answer::Granted(grant));
                 }
+                Turn::Queued(ticket) => {
+                    unanswered.0 = None;
+                    return Ok(Answer::Queued(Arc::clone(record), ticket));
+                }
+                Turn::Refused(error) => return Err(error),
                 Turn::AtTheMark => {
-                    if let Err(error) = self.tokens.reserve() {
-                        record.alarm.cancel(&self.timers);
-                        return Err(error);
-                    }
+                    self.tokens.reserve()?;
                     now = self.now();
                 }
             }
@@ -216,7 +219,7 @@ where
     }
 
     /// Lets somebody go who waits, or has it and does not know.
-    fn abandon(self: &Arc<Self>, record: &Arc<Record<K, H>>, ticket: u64) {
+    pub(super) fn abandon(self: &Arc<Self>, record: &Arc<Record<K, H>>) {
         if record.refused.get().is_some() || record.end.get().is_some() {
             return;
         }
@@ -225,7 +228,8 @@ where
             if state.is_held_by(record) {
                 state.end(EndReason::Released, now, Duration::ZERO, effects);
             }
-            state.leave(ticket, effects)
+            let ticket = record.ticket.get();
+            ticket.and_then(|ticket| state.leave(*ticket, effects))
         });
         drop(waker);
     }
@@ -359,8 +363,8 @@ where
     H: Send + Sync + 'static,
 {
     fn drop(&mut self) {
-        if let Step::Waiting(record, ticket) = &self.step {
-            self.leases.registry().abandon(record, *ticket);
+        if let Step::Waiting(record, _) = &self.step {
+            self.leases.registry().abandon(record);
         }
     }
 }

@@ -88,8 +88,8 @@ where
     /// The hook is called by whoever is to hand out the next token: who asks, or who releases or
     /// expires a lease for which others wait, which may be the driver of the runtime. It is called by one
     /// thread at a time, and others that need a token wait for it. If it fails or panics, whoever
-    /// was to have the token gets [`Unpersisted`](super::AcquireError::Unpersisted), and the next request
-    /// calls it again. So does a request for a lease from within the hook.
+    /// was to have the token gets [`Unpersisted`](super::AcquireError::Unpersisted), and so do all who wait for the same
+    /// resource; the next request calls it again. So does a request for a lease from within the hook.
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};

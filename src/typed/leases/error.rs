@@ -27,7 +27,7 @@ pub enum AcquireError {
     ZeroTtl,
     /// It was not granted in time.
     TimedOut,
-    /// It was granted, and had expired before the caller got to see it.
+    /// It was granted, and was over before the caller got to see it: expired, or revoked.
     Lapsed,
     /// The runtime has as many timers as it may.
     Full,
@@ -72,7 +72,7 @@ impl fmt::Display for AcquireError {
             Self::Delayed { .. } => f.write_str("its last holder has lost it a short while ago"),
             Self::ZeroTtl => f.write_str("a lease needs a time to live"),
             Self::TimedOut => f.write_str("not granted in time"),
-            Self::Lapsed => f.write_str("expired before it was seen"),
+            Self::Lapsed => f.write_str("over before it was seen"),
             Self::Full => f.write_str("as many timers are armed as may be"),
             Self::ShutDown => f.write_str("the leases have been shut down"),
             Self::TokensExhausted => f.write_str("there are no more fencing tokens"),

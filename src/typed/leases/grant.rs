@@ -1,6 +1,7 @@
 //! What a holder has in hand, and what others see of it.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::fmt;
 use core::hash::Hash;
@@ -133,6 +134,47 @@ where
         let Holding(record) = self.holder(resource)?;
         let grant = Grant(record);
         (grant.token() == token).then_some(grant)
+    }
+
+    /// How many wait for a lease. Who has waited for as long as it was to is not counted. O(who waits).
+    #[must_use]
+    pub fn waiters<Q>(&self, resource: &Q) -> usize
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let registry = self.registry();
+        let Some(slot) = registry.find(resource) else {
+            return 0;
+        };
+        let now = registry.now();
+        registry.change(&slot, now, |state, effects| state.time_out(now, effects));
+        slot.lock().waiters()
+    }
+
+    /// Leases that are held now: what has expired is not counted, fired or not. Exact when nobody acquires or
+    /// releases meanwhile. O(resources).
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let registry = self.registry();
+        let (now, mut count, mut over) = (registry.now(), 0, Vec::new());
+        registry.for_each(|slot| match slot.holds(now) {
+            Some(true) => count += 1,
+            Some(false) => over.push(Arc::clone(slot)),
+            None => {}
+        });
+        for slot in over {
+            // Then it is over for good, and may have been handed on.
+            registry.settle(&slot, now);
+            count += usize::from(slot.holds(now) == Some(true));
+        }
+        count
+    }
+
+    /// Whether no lease is held now. O(resources).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 

@@ -4,14 +4,15 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 use core::future::Future;
-use core::hash::Hash;
+use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
+use std::panic::catch_unwind;
 
 use super::keeper::{Hooks, Keeper};
-use super::registry::Guarded;
-use super::{AcquireError, FencingToken, Grant, Leases, Lessor};
+use super::{FencingToken, Lessor};
+use crate::typed::panics::Panics;
 use crate::{ArmError, Timers, Timestamp};
 
 /// A lease that is held, renewed by itself, and released when this is dropped.
@@ -133,7 +134,8 @@ impl LeaseGuardOptions {
         self
     }
 
-    /// Asks a lessor for a lease, once, and keeps it.
+    /// Asks a lessor for a lease, once, and keeps it. Renewals go by the life that the lessor gives, if that is
+    /// shorter than `ttl`, and by that alone if `ttl` is zero.
     ///
     /// # Errors
     ///
@@ -148,7 +150,7 @@ impl LeaseGuardOptions {
         let (grant, life) = lessor.acquire(request, ttl).map_err(GuardError::Refused)?;
         let deadline = asked.saturating_add(life);
         let timers = self.timers.clone();
-        let guard = self.keep(lessor, grant, ttl, deadline);
+        let guard = self.keep_for(lessor, grant, (ttl, life), deadline);
         let guard = guard.map_err(GuardError::Timer)?;
         if guard.keeper.deadline.is_live(timers.now()) {
             Ok(guard)
@@ -158,7 +160,8 @@ impl LeaseGuardOptions {
     }
 
     /// Keeps a lease that was granted before, which the holder may believe in until `deadline`: a time from
-    /// before it was asked for, and its life.
+    /// before it was asked for, and its life. It is renewed at once if more than a third of `ttl` is over; with
+    /// a `ttl` of zero what is left counts as its life.
     ///
     /// # Errors
     ///
@@ -170,8 +173,23 @@ impl LeaseGuardOptions {
         ttl: Duration,
         deadline: Timestamp,
     ) -> Result<LeaseGuard<L>, ArmError> {
+        let life = if ttl.is_zero() {
+            super::grant::remaining(deadline, self.timers.now())
+        } else {
+            ttl
+        };
+        self.keep_for(lessor, grant, (ttl, life), deadline)
+    }
+
+    fn keep_for<L: Lessor>(
+        self,
+        lessor: L,
+        grant: L::Grant,
+        lives: (Duration, Duration),
+        deadline: Timestamp,
+    ) -> Result<LeaseGuard<L>, ArmError> {
         let (jitter, hooks) = (self.jitter, self.hooks);
-        let keeper = Keeper::new(self.timers, (lessor, grant), ttl, deadline, jitter, hooks);
+        let keeper = Keeper::new(self.timers, (lessor, grant), lives, deadline, jitter, hooks);
         let guard = LeaseGuard {
             keeper,
             released: false,
@@ -241,20 +259,26 @@ impl<L: Lessor> LeaseGuard<L> {
     /// # Errors
     ///
     /// Those of the lessor.
+    ///
+    /// # Panics
+    ///
+    /// If a waker of [`lost`](Self::lost) or the lessor has panicked: when the lessor was told.
     pub fn release(mut self) -> Result<(), L::ReleaseError> {
         self.released = true;
-        self.keeper.stop();
-        self.keeper.lessor.release(&self.keeper.grant)
+        let mut panics = Panics::default();
+        panics.run(|| self.keeper.stop());
+        let release = || self.keeper.lessor.release(&self.keeper.grant);
+        panics.end_with(catch_unwind(AssertUnwindSafe(release)))
     }
 }
 
 impl<L: Lessor> Drop for LeaseGuard<L> {
     fn drop(&mut self) {
         if !self.released {
-            let mut guarded = Guarded::default();
-            guarded.run(|| self.keeper.stop());
-            guarded.run(|| drop(self.keeper.lessor.release(&self.keeper.grant)));
-            guarded.end();
+            let mut panics = Panics::default();
+            panics.run(|| self.keeper.stop());
+            panics.run(|| drop(self.keeper.lessor.release(&self.keeper.grant)));
+            panics.end();
         }
     }
 }
@@ -273,51 +297,6 @@ impl fmt::Debug for LeaseGuardOptions {
         f.debug_struct("LeaseGuardOptions")
             .field("jitter", &self.jitter)
             .finish_non_exhaustive()
-    }
-}
-
-// === impl Leases ===
-
-impl<K, H> Leases<K, H>
-where
-    K: Hash + Eq + Send + Sync + 'static,
-    H: Send + Sync + 'static,
-{
-    /// As [`try_acquire`](Self::try_acquire), with a guard that renews and releases.
-    ///
-    /// # Errors
-    ///
-    /// As that.
-    pub fn hold(
-        &self,
-        resource: impl Into<K>,
-        holder: impl Into<H>,
-        ttl: Duration,
-    ) -> Result<LeaseGuard<Self>, AcquireError> {
-        let options = LeaseGuardOptions::new(self.timers());
-        let request = (resource.into(), holder.into());
-        options
-            .acquire(self.clone(), request, ttl)
-            .map_err(|error| match error {
-                GuardError::Refused(error) => error,
-                GuardError::TooLate => AcquireError::Lapsed,
-                GuardError::Timer(error) => error.into(),
-            })
-    }
-
-    /// A guard for a grant of these leases: one that was [waited for](Self::acquire).
-    ///
-    /// # Errors
-    ///
-    /// [`AcquireError::Lapsed`] if it is over, and [`Full`](AcquireError::Full) and
-    /// [`ShutDown`](AcquireError::ShutDown); the lease is released.
-    pub fn guard(&self, grant: Grant<K, H>) -> Result<LeaseGuard<Self>, AcquireError> {
-        if self.renew(&grant).is_err() {
-            return Err(AcquireError::Lapsed);
-        }
-        let (ttl, deadline) = (grant.0.ttl, grant.deadline());
-        let options = LeaseGuardOptions::new(self.timers());
-        Ok(options.keep(self.clone(), grant, ttl, deadline)?)
     }
 }
 

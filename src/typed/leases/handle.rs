@@ -142,7 +142,8 @@ where
     /// [`AcquireError::Held`] and [`AcquireError::Delayed`]; and [`ZeroTtl`](AcquireError::ZeroTtl),
     /// [`Full`](AcquireError::Full), [`ShutDown`](AcquireError::ShutDown),
     /// [`TokensExhausted`](AcquireError::TokensExhausted), [`Unpersisted`](AcquireError::Unpersisted), and
-    /// [`Lapsed`](AcquireError::Lapsed) if this thread was stopped for the whole time.
+    /// [`Lapsed`](AcquireError::Lapsed) if the lease was over before this returns: this thread was stopped for the whole
+    /// time, or somebody has revoked it.
     /// The holder is dropped.
     pub fn try_acquire(
         &self,
@@ -303,36 +304,6 @@ where
         Q: Hash + Eq + ?Sized,
     {
         self.holder(resource)?.status().ok()
-    }
-
-    /// How many wait for a lease. O(1).
-    #[must_use]
-    pub fn waiters<Q>(&self, resource: &Q) -> usize
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        let slot = self.registry().find(resource);
-        slot.map_or(0, |slot| slot.lock().waiters())
-    }
-
-    /// Leases that are held now: what has expired is not counted, fired or not. Exact when nobody acquires or
-    /// releases meanwhile. O(resources).
-    #[must_use]
-    pub fn len(&self) -> usize {
-        let (now, mut count) = (self.registry().now(), 0);
-        self.registry().for_each(|slot| {
-            let state = slot.lock();
-            let live = state.current.as_ref().is_some_and(|held| held.is_live(now));
-            count += usize::from(live);
-        });
-        count
-    }
-
-    /// Whether no lease is held now. O(resources).
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The largest token that was handed out; 0, or what [`tokens_from`](LeasesBuilder::tokens_from) was given, if

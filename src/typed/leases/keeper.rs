@@ -12,23 +12,27 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::sync::OnceLock;
 
-use super::alarm::Alarm;
 use super::lessor::{Hears, Renewal};
-use super::registry::Guarded;
 use super::{FencingToken, Lessor, Loss, locked};
 use crate::sync::Mutex;
+use crate::typed::alarm::Alarm;
 use crate::typed::deadline::{Deadline, Expiry};
+use crate::typed::panics::Panics;
 use crate::{ArmError, Timers, Timestamp};
 
 /// A third of the time to live between renewals, so that two may fail; and a third of that when
 /// one has.
 const PART: u32 = 3;
 
+/// The least time between two requests: they come with different ticks.
+const INSTANT: Duration = Duration::from_nanos(1);
+
 pub(super) struct Keeper<L: Lessor> {
     pub(super) timers: Timers,
     pub(super) lessor: L,
     pub(super) grant: L::Grant,
     pub(super) token: FencingToken,
+    /// What is asked for; zero for whatever the lessor gives.
     ttl: Duration,
     /// In hundredths of the time between renewals.
     jitter: u32,
@@ -53,6 +57,13 @@ struct Plan {
     /// When to ask again.
     ask_at: Timestamp,
     asked: u64,
+    /// When the lessor was asked last.
+    asked_at: Timestamp,
+    /// For how long the lessor has let it live last, and no longer than was asked for: renewals go by that.
+    life: Duration,
+    /// The larger of the last two: near the longest hold one falls short, and the risk begins no later for
+    /// that.
+    term: Duration,
     /// The holder was told that it is at risk.
     warned: bool,
 }
@@ -63,15 +74,32 @@ struct Watchers {
     wakers: BTreeMap<u64, Waker>,
 }
 
+impl Plan {
+    fn risk_at(&self, until: Timestamp) -> Timestamp {
+        if until.is_never() {
+            return until;
+        }
+        earlier(until, self.term / PART)
+    }
+}
+
 impl<L: Lessor> Keeper<L> {
     pub(super) fn new(
         timers: Timers,
         (lessor, grant): (L, L::Grant),
-        ttl: Duration,
+        (ttl, life): (Duration, Duration),
         deadline: Timestamp,
         jitter: u32,
         hooks: Hooks,
     ) -> Arc<Self> {
+        let now = timers.now();
+        let life = at_most(ttl, life);
+        // It was asked for that long before its deadline, or it lives longer than it has to.
+        let asked_at = if deadline.is_never() {
+            now
+        } else {
+            earlier(deadline, life).min(now)
+        };
         let keeper = Self {
             timers,
             token: lessor.token(&grant),
@@ -84,6 +112,9 @@ impl<L: Lessor> Keeper<L> {
                 stopped: false,
                 ask_at: Timestamp::NEVER,
                 asked: 0,
+                asked_at,
+                life,
+                term: life,
                 warned: false,
             }),
             loss: OnceLock::new(),
@@ -91,25 +122,21 @@ impl<L: Lessor> Keeper<L> {
             alarm: Alarm::default(),
             hooks,
         };
-        let first = keeper.timers.now().saturating_add(keeper.pause(0));
+        let first = asked_at.saturating_add(keeper.pause(life, 0)).max(now);
         locked(&keeper.plan).ask_at = first;
         Arc::new(keeper)
     }
 
-    /// How long to wait before asking for the `count`th time after the first.
-    fn pause(&self, count: u64) -> Duration {
-        let third = self.ttl / PART;
+    /// How long to wait, of that life, before asking for the `count`th time after the first. Some time, always.
+    fn pause(&self, life: Duration, count: u64) -> Duration {
+        let third = (life / PART).max(INSTANT);
         let seed = self.token.get() ^ count.rotate_left(32);
         sooner(third, self.jitter, mixed(seed))
     }
 
     /// The moment from which the holder is at risk: two renewals have not been confirmed.
     pub(super) fn risk_at(&self, until: Timestamp) -> Timestamp {
-        if until.is_never() {
-            return until;
-        }
-        let margin = Timestamp::from_duration(self.ttl / PART);
-        Timestamp::from_nanos(until.as_nanos().saturating_sub(margin.as_nanos()))
+        locked(&self.plan).risk_at(until)
     }
 
     /// Has the timer follow the plan.
@@ -123,7 +150,7 @@ impl<L: Lessor> Keeper<L> {
             let risk = if plan.warned {
                 Timestamp::NEVER
             } else {
-                self.risk_at(until)
+                plan.risk_at(until)
             };
             Some(plan.ask_at.min(risk).min(until))
         };
@@ -157,15 +184,15 @@ impl<L: Lessor> Keeper<L> {
             plan.stopped = true;
         }
         let wakers = core::mem::take(&mut locked(&self.watchers).wakers);
-        let mut guarded = Guarded::default();
-        guarded.run(|| self.alarm.cancel(&self.timers));
+        let mut panics = Panics::default();
+        panics.run(|| self.alarm.cancel(&self.timers));
         for waker in wakers.into_values() {
-            guarded.run(|| waker.wake());
+            panics.run(|| waker.wake());
         }
         if let (Some(on_lost), true) = (&self.hooks.on_lost, loss != Loss::Released) {
-            guarded.run(|| on_lost(loss));
+            panics.run(|| on_lost(loss));
         }
-        guarded.end();
+        panics.end();
     }
 
     /// Loses it before its time.
@@ -202,30 +229,31 @@ impl<L: Lessor> Keeper<L> {
             if plan.stopped {
                 return;
             }
-            let ask = now >= plan.ask_at;
+            let warn = !plan.warned && now >= plan.risk_at(until);
+            plan.warned |= warn;
+            let ask = warn || now >= plan.ask_at;
             if ask {
                 plan.asked += 1;
-                plan.ask_at = now.saturating_add(self.pause(plan.asked));
+                plan.asked_at = now;
+                plan.ask_at = now.saturating_add(self.pause(plan.life, plan.asked));
             }
-            let warn = !plan.warned && now >= self.risk_at(until);
-            plan.warned |= warn;
             (ask, warn)
         };
         // Whatever comes of asking, there will be another attempt.
         let _ = self.follow();
-        let mut guarded = Guarded::default();
+        let mut panics = Panics::default();
         if ask {
             let renewal = Renewal::new(now, Arc::clone(self) as Arc<dyn Hears>);
-            guarded.run(|| self.lessor.renew(&self.grant, renewal));
+            panics.run(|| self.lessor.renew(&self.grant, renewal));
         }
         if warn {
-            self.warn(&mut guarded);
+            self.warn(&mut panics);
         }
-        guarded.end();
+        panics.end();
     }
 
     /// Tells the holder that it is at risk, unless the answer has just come.
-    fn warn(&self, guarded: &mut Guarded) {
+    fn warn(&self, panics: &mut Panics) {
         let now = self.timers.now();
         let Some(until) = self.deadline.get() else {
             return;
@@ -233,7 +261,7 @@ impl<L: Lessor> Keeper<L> {
         if now < self.risk_at(until) {
             locked(&self.plan).warned = false;
         } else if let Some(on_risk) = &self.hooks.on_risk {
-            guarded.run(|| on_risk(until.saturating_since(now)));
+            panics.run(|| on_risk(until.saturating_since(now)));
         }
     }
 
@@ -275,13 +303,30 @@ impl<L: Lessor> Hears for Keeper<L> {
     fn confirmed(self: Arc<Self>, asked: Timestamp, life: Duration) {
         let now = self.timers.now();
         let to = asked.saturating_add(life);
+        let before = self.deadline.get();
         let Ok(until) = self.deadline.touch(now, to) else {
             // It came too late, or after a release.
             let _ = self.loss();
             return;
         };
-        if now < self.risk_at(until) {
-            locked(&self.plan).warned = false;
+        {
+            let mut plan = locked(&self.plan);
+            if before.is_some_and(|before| before < until) {
+                let life = at_most(self.ttl, life);
+                plan.term = plan.life.max(life);
+                plan.life = life;
+                // A third of that after it was asked last; and no later than planned if that is not answered.
+                let pause = self.pause(life, plan.asked);
+                let next = plan.asked_at.saturating_add(pause).max(now);
+                plan.ask_at = if plan.asked_at == asked {
+                    next
+                } else {
+                    plan.ask_at.min(next)
+                };
+            }
+            if now < plan.risk_at(until) {
+                plan.warned = false;
+            }
         }
         let _ = self.follow();
     }
@@ -291,13 +336,24 @@ impl<L: Lessor> Hears for Keeper<L> {
     }
 
     fn failed(self: Arc<Self>) {
-        let soon = self.timers.now().saturating_add(self.ttl / (PART * PART));
+        let now = self.timers.now();
         {
             let mut plan = locked(&self.plan);
+            let soon = now.saturating_add((plan.life / (PART * PART)).max(INSTANT));
             plan.ask_at = plan.ask_at.min(soon);
         }
         let _ = self.follow();
     }
+}
+
+/// For how long it lives, if that is no longer than was asked for.
+fn at_most(ttl: Duration, life: Duration) -> Duration {
+    if ttl.is_zero() { life } else { life.min(ttl) }
+}
+
+fn earlier(at: Timestamp, span: Duration) -> Timestamp {
+    let span = Timestamp::from_duration(span);
+    Timestamp::from_nanos(at.as_nanos().saturating_sub(span.as_nanos()))
 }
 
 /// A span that is shortened by up to `percent` hundredths.

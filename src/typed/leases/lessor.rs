@@ -5,7 +5,9 @@ use core::fmt;
 use core::hash::Hash;
 use core::time::Duration;
 
-use super::{AcquireError, FencingToken, Grant, Leases, Lost};
+use super::{
+    AcquireError, FencingToken, Grant, GuardError, LeaseGuard, LeaseGuardOptions, Leases, Lost,
+};
 use crate::Timestamp;
 
 /// Grants, renews and takes back leases. [`Leases`] are one; a client of a lease service is another.
@@ -154,5 +156,48 @@ where
 
     fn token(&self, grant: &Grant<K, H>) -> FencingToken {
         grant.token()
+    }
+}
+
+impl<K, H> Leases<K, H>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    H: Send + Sync + 'static,
+{
+    /// As [`try_acquire`](Self::try_acquire), with a guard that renews and releases.
+    ///
+    /// # Errors
+    ///
+    /// As that.
+    pub fn hold(
+        &self,
+        resource: impl Into<K>,
+        holder: impl Into<H>,
+        ttl: Duration,
+    ) -> Result<LeaseGuard<Self>, AcquireError> {
+        let options = LeaseGuardOptions::new(self.timers());
+        let request = (resource.into(), holder.into());
+        options
+            .acquire(self.clone(), request, ttl)
+            .map_err(|error| match error {
+                GuardError::Refused(error) => error,
+                GuardError::TooLate => AcquireError::Lapsed,
+                GuardError::Timer(error) => error.into(),
+            })
+    }
+
+    /// A guard for a grant of these leases: one that was [waited for](Self::acquire).
+    ///
+    /// # Errors
+    ///
+    /// [`AcquireError::Lapsed`] if it is over, and [`Full`](AcquireError::Full) and
+    /// [`ShutDown`](AcquireError::ShutDown); the lease is released.
+    pub fn guard(&self, grant: Grant<K, H>) -> Result<LeaseGuard<Self>, AcquireError> {
+        if self.renew(&grant).is_err() {
+            return Err(AcquireError::Lapsed);
+        }
+        let (ttl, deadline) = (grant.0.ttl, grant.deadline());
+        let options = LeaseGuardOptions::new(self.timers());
+        Ok(options.keep(self.clone(), grant, ttl, deadline)?)
     }
 }

@@ -6,8 +6,8 @@
 //! | `registry` | all resources, and the one way to change one |
 //! | `slot` | one resource: who holds it, who waits, what is to be told |
 //! | `record` | one grant, from the request on |
-//! | `alarm` | a timer that follows a time which others move |
 //! | `acquire` | asking: once, as a future, by a thread that waits |
+//! | `unanswered` | a request that is let go of if its caller is not answered |
 //! | `signal` | where that thread waits |
 //! | `grant` | what a holder has in hand |
 //! | `token` | fencing tokens, and how they survive a restart |
@@ -15,12 +15,13 @@
 //! | `lessor` | whoever grants leases, here or elsewhere |
 //! | `guard`, `keeper` | a lease that is renewed and released by itself |
 //! | `snapshot` | leases, written down and taken up again |
+//! | `effects` | what a change leaves to be done without a lock |
 //! | `build`, `error` | how leases are made; what is refused |
 //! | `modelled` | what models use of this, in no normal build |
 
 mod acquire;
-mod alarm;
 mod build;
+mod effects;
 mod error;
 mod fence;
 mod grant;
@@ -37,6 +38,7 @@ mod slot;
 #[cfg(feature = "serde")]
 mod snapshot;
 mod token;
+mod unanswered;
 
 use core::ops::DerefMut;
 

@@ -17,11 +17,11 @@ use core::task::Waker;
 use core::time::Duration;
 use std::sync::OnceLock;
 
-use super::alarm::Alarm;
 use super::registry::Registry;
 use super::slot::Slot;
 use super::{AcquireError, FencingToken, Lost};
 use crate::typed::EndReason;
+use crate::typed::alarm::Alarm;
 use crate::typed::deadline::Deadline;
 use crate::{ArmError, Timestamp};
 

@@ -3,19 +3,18 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use core::any::Any;
 use core::borrow::Borrow;
 use core::hash::{Hash, Hasher};
-use core::panic::AssertUnwindSafe;
 use core::time::Duration;
-use std::panic::{catch_unwind, resume_unwind};
 
 use papaya::{Equivalent, HashMap};
 
 use super::AcquireError;
+use super::effects::Effects;
 use super::record::Record;
-use super::slot::{Effects, Slot, State};
+use super::slot::{Slot, State};
 use super::token::Tokens;
+use crate::typed::panics::Panics;
 use crate::typed::{EndReason, Ended};
 use crate::{ArmError, Timers, Timestamp};
 
@@ -47,11 +46,6 @@ where
     pub(super) slot: Arc<Slot<K, H>>,
     pub(super) held: bool,
 }
-
-/// Runs code of the user, one piece after the other, whatever each does; and lets the caller have the
-/// first panic when all is done.
-#[derive(Default)]
-pub(super) struct Guarded(Option<Box<dyn Any + Send>>);
 
 // === impl Registry ===
 
@@ -149,6 +143,37 @@ where
         now: Timestamp,
         act: impl FnOnce(&mut State<K, H>, &mut Effects<K, H>) -> R,
     ) -> R {
+        let mut panics = Panics::default();
+        let (result, mut at_the_mark) = self.step(slot, now, &mut panics, act);
+        // One round for each time that others take all that was reserved.
+        while at_the_mark {
+            let reserved = self.tokens.reserve();
+            // The clock is somebody else's, too.
+            let mut now = None;
+            panics.run(|| now = Some(self.now()));
+            let Some(now) = now else {
+                break;
+            };
+            let ((), again) = self.step(slot, now, &mut panics, |state, effects| {
+                // They all wait for this attempt: a store that is down is not asked for each of them.
+                if let Err(error) = reserved {
+                    state.refuse_all(&error, effects);
+                }
+            });
+            at_the_mark = again;
+        }
+        panics.end();
+        result
+    }
+
+    /// Changes it once. Whether the mark has to be moved for who waits.
+    fn step<R>(
+        self: &Arc<Self>,
+        slot: &Arc<Slot<K, H>>,
+        now: Timestamp,
+        panics: &mut Panics,
+        act: impl FnOnce(&mut State<K, H>, &mut Effects<K, H>) -> R,
+    ) -> (R, bool) {
         let mut effects = Effects::new();
         let (result, untold, retired) = {
             let mut state = slot.lock();
@@ -157,8 +182,9 @@ where
             state.hand_over(now, &self.tokens, self.max_hold, &mut effects);
             (result, !state.untold.is_empty(), state.retire(now))
         };
-        self.follow_up(slot, effects, untold, retired);
-        result
+        let at_the_mark = effects.at_the_mark;
+        self.follow_up(slot, effects, untold, retired, panics);
+        (result, at_the_mark)
     }
 
     /// What is to be done after a change, without the lock.
@@ -168,56 +194,45 @@ where
         effects: Effects<K, H>,
         untold: bool,
         retired: bool,
+        panics: &mut Panics,
     ) {
-        let mut guarded = Guarded::default();
         let Effects {
             over,
             moved,
             wakers,
             quiet_moved,
-            at_the_mark,
+            ..
         } = effects;
         for record in &over {
-            guarded.run(|| record.alarm.cancel(&self.timers));
+            panics.run(|| record.alarm.cancel(&self.timers));
         }
         for record in &moved {
             // If there is no room for it, the timer is late: whoever comes next finds what is due.
-            guarded.run(|| {
+            panics.run(|| {
                 if record.follow() == Err(ArmError::ShutDown) && record.end.get().is_none() {
                     self.shut(slot);
                 }
             });
         }
         if quiet_moved {
-            guarded.run(|| slot.follow_quiet(self));
+            panics.run(|| slot.follow_quiet(self));
         }
         if retired {
-            guarded.run(|| self.forget(slot));
+            panics.run(|| self.forget(slot));
         }
         if untold {
-            self.tell(slot, &mut guarded);
+            self.tell(slot, panics);
         }
         for waker in wakers {
-            guarded.run(|| waker.wake());
+            panics.run(|| waker.wake());
         }
         for record in over.into_iter().chain(moved) {
-            guarded.run(|| drop(record));
+            panics.run(|| drop(record));
         }
-        if at_the_mark {
-            let reserved = self.tokens.reserve();
-            guarded.run(|| {
-                self.change(slot, self.now(), |state, effects| {
-                    if let Err(error) = reserved {
-                        state.refuse_first(error, effects);
-                    }
-                });
-            });
-        }
-        guarded.end();
     }
 
     /// Tells of what has ended, in order, unless somebody is at it.
-    fn tell(&self, slot: &Arc<Slot<K, H>>, guarded: &mut Guarded) {
+    fn tell(&self, slot: &Arc<Slot<K, H>>, panics: &mut Panics) {
         let mut mine = false;
         loop {
             let now = self.now();
@@ -233,16 +248,16 @@ where
                     let retired = state.retire(now);
                     drop(state);
                     if retired {
-                        guarded.run(|| self.forget(slot));
+                        panics.run(|| self.forget(slot));
                     }
                     return;
                 };
                 record
             };
             if let (Some(on_end), Some(ended)) = (&self.on_end, record.told()) {
-                guarded.run(|| on_end(ended));
+                panics.run(|| on_end(ended));
             }
-            guarded.run(|| drop(record));
+            panics.run(|| drop(record));
         }
     }
 
@@ -272,11 +287,11 @@ where
 
     /// Ends everything.
     pub(super) fn shut_all(self: &Arc<Self>) {
-        let mut guarded = Guarded::default();
+        let mut panics = Panics::default();
         for slot in self.slots.pin().values() {
-            guarded.run(|| self.shut(slot));
+            panics.run(|| self.shut(slot));
         }
-        guarded.end();
+        panics.end();
     }
 }
 
@@ -299,38 +314,6 @@ where
             let registry = &self.registry;
             registry.change(&self.slot, registry.now(), |state, _| state.pins -= 1);
         }
-    }
-}
-
-// === impl Guarded ===
-
-impl Guarded {
-    pub(super) fn run(&mut self, piece: impl FnOnce()) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(piece)) {
-            if self.0.is_none() {
-                self.0 = Some(panic);
-            } else {
-                forgotten(panic);
-            }
-        }
-    }
-
-    /// Lets the caller have a panic, unless it is unwinding already.
-    pub(super) fn end(self) {
-        if let Some(panic) = self.0 {
-            if std::thread::panicking() {
-                forgotten(panic);
-            } else {
-                resume_unwind(panic);
-            }
-        }
-    }
-}
-
-/// Drops what somebody has panicked with, which may panic in turn.
-pub(super) fn forgotten(panic: Box<dyn Any + Send>) {
-    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-        core::mem::forget(again);
     }
 }
 

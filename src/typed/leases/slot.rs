@@ -13,15 +13,16 @@ use core::task::Waker;
 use core::time::Duration;
 use std::sync::OnceLock;
 
-use super::alarm::Alarm;
+use super::effects::Effects;
 use super::record::{End, Life, Record};
 use super::registry::Registry;
 use super::token::{NoToken, Tokens};
 use super::{AcquireError, FencingToken, locked};
 use crate::sync::Mutex;
 use crate::typed::EndReason;
+use crate::typed::alarm::Alarm;
 use crate::typed::deadline::{Deadline, Expiry};
-use crate::{Timers, Timestamp, typed};
+use crate::{Timers, Timestamp};
 
 pub(super) struct Slot<K, H> {
     pub(super) resource: K,
@@ -41,9 +42,9 @@ pub(super) struct State<K, H> {
     /// By the order in which they came.
     waiting: BTreeMap<u64, Waiting<K, H>>,
     next_ticket: u64,
-    /// Before that nobody may have it.
-    pub(super) quiet_until: Timestamp,
-    /// How that begins, for any slot.
+    /// Before that nobody may have it, because it was lost.
+    pub(super) delayed_until: Timestamp,
+    /// Before that nobody may have anything.
     opens: Timestamp,
     /// Who is about to ask. The slot stays meanwhile.
     pub(super) pins: usize,
@@ -60,19 +61,6 @@ pub(super) struct Waiting<K, H> {
     waker: Option<Waker>,
 }
 
-/// What is left to do when the lock is gone.
-pub(super) struct Effects<K, H> {
-    /// Grants that have ended, or were given up: their timers go.
-    pub(super) over: Vec<Arc<Record<K, H>>>,
-    /// Records whose timers are to follow them.
-    pub(super) moved: Vec<Arc<Record<K, H>>>,
-    pub(super) wakers: Vec<Waker>,
-    /// The timer of the slot is to follow the time before which nobody may have it.
-    pub(super) quiet_moved: bool,
-    /// The first of those who wait needs a token, and the mark has to be moved.
-    pub(super) at_the_mark: bool,
-}
-
 // === impl Slot ===
 
 impl<K, H> Slot<K, H> {
@@ -84,7 +72,7 @@ impl<K, H> Slot<K, H> {
                 current: None,
                 waiting: BTreeMap::new(),
                 next_ticket: 1,
-                quiet_until: opens,
+                delayed_until: Timestamp::ZERO,
                 opens,
                 pins: 1,
                 untold: VecDeque::new(),
@@ -106,7 +94,7 @@ impl<K, H> Slot<K, H> {
 
     /// Until when nobody may have it, if that is not past.
     pub(super) fn quiet(&self, now: Timestamp) -> Option<Timestamp> {
-        let until = self.lock().quiet_until;
+        let until = self.lock().quiet_until();
         (until > now).then_some(until)
     }
 }
@@ -128,6 +116,18 @@ where
     }
 }
 
+impl<K, H> Slot<K, H>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    H: Send + Sync + 'static,
+{
+    /// Whether who holds it lives, if anybody does.
+    pub(super) fn holds(&self, now: Timestamp) -> Option<bool> {
+        let state = self.lock();
+        state.current.as_ref().map(|held| held.is_live(now))
+    }
+}
+
 impl<K, H> Wake for Quiet<K, H>
 where
     K: Hash + Eq + Send + Sync + 'static,
@@ -146,6 +146,13 @@ where
 
 // === impl State ===
 
+impl<K, H> State<K, H> {
+    /// Before that nobody may have it, for whatever reason.
+    fn quiet_until(&self) -> Timestamp {
+        self.delayed_until.max(self.opens)
+    }
+}
+
 impl<K, H> State<K, H>
 where
     K: Hash + Eq + Send + Sync + 'static,
@@ -160,14 +167,13 @@ where
                 deadline: life.deadline.get().unwrap_or(now),
             });
         }
-        (self.quiet_until > now).then_some(AcquireError::Delayed {
-            until: self.quiet_until,
-        })
+        let until = self.quiet_until();
+        (until > now).then_some(AcquireError::Delayed { until })
     }
 
     /// Whether a newcomer may have it: those who wait come first.
     pub(super) fn is_free(&self, now: Timestamp) -> bool {
-        self.current.is_none() && self.waiting.is_empty() && self.quiet_until <= now
+        self.current.is_none() && self.waiting.is_empty() && self.quiet_until() <= now
     }
 
     pub(super) fn is_held_by(&self, record: &Arc<Record<K, H>>) -> bool {
@@ -230,7 +236,7 @@ where
         };
         let lost = matches!(reason, EndReason::Absolute | EndReason::Revoked);
         if lost && record.registry.delays() {
-            self.quiet_until = quiet.max(self.opens);
+            self.delayed_until = quiet;
             effects.quiet_moved = true;
         }
         set(&record.end, End { reason, deadline });
@@ -257,7 +263,7 @@ where
                 self.refuse(ticket, AcquireError::TimedOut, effects);
                 continue;
             }
-            if self.quiet_until > now {
+            if self.quiet_until() > now {
                 effects.moved.push(record);
                 return;
             }
@@ -313,10 +319,10 @@ where
         waker
     }
 
-    /// Refuses the first who waits.
-    pub(super) fn refuse_first(&mut self, error: AcquireError, fx: &mut Effects<K, H>) {
-        if let Some(&ticket) = self.waiting.keys().next() {
-            self.refuse(ticket, error, fx);
+    /// Refuses all who wait.
+    pub(super) fn refuse_all(&mut self, error: &AcquireError, fx: &mut Effects<K, H>) {
+        while let Some((&ticket, _)) = self.waiting.first_key_value() {
+            self.refuse(ticket, error.clone(), fx);
         }
     }
 
@@ -333,11 +339,10 @@ where
 
     /// Refuses all who wait, and waits for nothing itself.
     pub(super) fn shut(&mut self, fx: &mut Effects<K, H>) {
-        fx.quiet_moved |= self.quiet_until > Timestamp::ZERO;
-        self.quiet_until = Timestamp::ZERO;
-        while !self.waiting.is_empty() {
-            self.refuse_first(AcquireError::ShutDown, fx);
-        }
+        fx.quiet_moved |= self.quiet_until() > Timestamp::ZERO;
+        self.delayed_until = Timestamp::ZERO;
+        self.opens = Timestamp::ZERO;
+        self.refuse_all(&AcquireError::ShutDown, fx);
     }
 
     /// The token of who holds it.
@@ -355,7 +360,7 @@ where
         let idle = self.current.is_none()
             && self.waiting.is_empty()
             && self.pins == 0
-            && self.quiet_until <= now.max(self.opens)
+            && self.delayed_until <= now
             && self.untold.is_empty()
             && !self.telling;
         let retired = idle && !self.dead;
@@ -368,32 +373,4 @@ where
 fn set<T>(cell: &OnceLock<T>, value: T) {
     let filled = cell.set(value);
     debug_assert!(filled.is_ok(), "a record moves on once");
-}
-
-// === impl Effects ===
-
-impl<K, H> Effects<K, H> {
-    pub(super) fn new() -> Self {
-        Self {
-            over: Vec::new(),
-            moved: Vec::new(),
-            wakers: Vec::new(),
-            quiet_moved: false,
-            at_the_mark: false,
-        }
-    }
-}
-
-impl<K, H> Record<K, H> {
-    /// What the owner is told of a grant that has ended.
-    pub(super) fn told(&self) -> Option<typed::Ended<&K, &H>> {
-        let (life, end) = (self.life.get()?, self.end.get()?);
-        Some(typed::Ended {
-            key: &self.slot.resource,
-            value: &self.holder,
-            reason: end.reason,
-            deadline: end.deadline,
-            generation: life.token.get(),
-        })
-    }
 }

@@ -11,12 +11,13 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::alarm::Alarm;
 use super::record::{Life, Record};
-use super::registry::{Guarded, Pinned, Registry};
+use super::registry::{Pinned, Registry};
 use super::slot::Slot;
 use super::{FencingToken, Leases};
+use crate::typed::alarm::Alarm;
 use crate::typed::deadline::Deadline;
+use crate::typed::panics::Panics;
 use crate::typed::snapshot::{
     Departure, Left, Passage, RestoreError, RestoreOptions, RestoreReport, VERSION, WallTime,
     check_version,
@@ -180,8 +181,8 @@ where
     /// # Errors
     ///
     /// [`RestoreError`], and then nothing has changed: [`InUse`](RestoreError::InUse) if a token was handed
-    /// out here before, and all but [`OtherKey`](RestoreError::OtherKey). Two entries for one resource, or with one token, are
-    /// [`Malformed`](RestoreError::Malformed).
+    /// out here before, or something restored, and all but [`OtherKey`](RestoreError::OtherKey). Two entries for one resource, or with one token, are
+    /// [`Malformed`](RestoreError::Malformed), and so is a largest token after which there is no other.
     ///
     /// # Panics
     ///
@@ -249,10 +250,10 @@ where
             };
             ends.push((resource, holder, reason, deadline, token));
         }
-        let mut guarded = Guarded::default();
+        let mut panics = Panics::default();
         if let Some(on_end) = &registry.on_end {
             for (key, value, reason, deadline, generation) in &ends {
-                guarded.run(|| {
+                panics.run(|| {
                     on_end(Ended {
                         key,
                         value,
@@ -263,12 +264,12 @@ where
                 });
             }
         }
-        guarded.end();
+        panics.end();
         Ok(report)
     }
 }
 
-/// Who holds a resource at `now`, and until when nobody may have it. What has expired has ended before.
+/// Who holds a resource at `now`, and until when nobody may have it because it was lost. What has expired has ended before.
 fn look<K, H>(
     registry: &Arc<Registry<K, H>>,
     slot: &Arc<Slot<K, H>>,
@@ -285,13 +286,16 @@ where
     let state = slot.lock();
     let current = state.current.clone();
     let current = current.filter(|record| record.is_live(now));
-    let quiet = state.quiet_until;
-    (current, (quiet > now).then_some(quiet))
+    let delayed = state.delayed_until;
+    (current, (delayed > now).then_some(delayed))
 }
 
 /// Refuses what is no snapshot, or none that can be read.
 fn check<K: Hash + Eq, H>(snapshot: &LeasesSnapshot<K, H>) -> Result<(), RestoreError> {
     check_version(snapshot.version)?;
+    if snapshot.high_water == u64::MAX {
+        return Err(RestoreError::Malformed("there is no token after its own"));
+    }
     let (mut resources, mut tokens) = (HashSet::new(), HashSet::new());
     for grant in &snapshot.grants {
         if !(1..=snapshot.high_water).contains(&grant.token) {
@@ -373,7 +377,7 @@ where
             return;
         };
         self.change(&pinned.slot, now, |state, effects| {
-            state.quiet_until = state.quiet_until.max(until);
+            state.delayed_until = state.delayed_until.max(until);
             effects.quiet_moved = true;
             state.pins -= 1;
             pinned.held = false;

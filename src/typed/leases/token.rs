@@ -12,10 +12,12 @@ use std::thread::{self, ThreadId};
 #[cfg(loom)]
 use loom::thread::{self, ThreadId};
 
-use super::registry::forgotten;
 use super::{AcquireError, locked};
 use crate::shared::mutant::{mutant, ordering};
+#[cfg(feature = "serde")]
+use crate::sync::AtomicBool;
 use crate::sync::{AtomicU64, Condvar, Mutex, Ordering};
+use crate::typed::panics::forgotten;
 #[cfg(feature = "serde")]
 use crate::typed::snapshot::RestoreError;
 
@@ -42,6 +44,9 @@ pub(super) struct Tokens {
     /// The last that was handed out before these.
     #[cfg(feature = "serde")]
     from: u64,
+    /// They go on above those of a snapshot: once at most.
+    #[cfg(feature = "serde")]
+    continued: AtomicBool,
     /// The last that was handed out.
     last: AtomicU64,
     /// Up to where they may be handed out.
@@ -93,6 +98,8 @@ impl Tokens {
         Self {
             #[cfg(feature = "serde")]
             from: high.0,
+            #[cfg(feature = "serde")]
+            continued: AtomicBool::new(false),
             last: AtomicU64::new(high.0),
             mark: AtomicU64::new(mark),
             block: block.max(1),
@@ -135,9 +142,13 @@ impl Tokens {
         }
     }
 
-    /// Goes on above `high` too, if none was handed out.
+    /// Goes on above `high` too, if none was handed out, nor this done before.
     #[cfg(feature = "serde")]
     pub(super) fn continue_above(&self, high: FencingToken) -> Result<(), RestoreError> {
+        // ORDERING: Relaxed: of all who come one is the first, and nothing else hangs on it.
+        if self.continued.swap(true, Ordering::Relaxed) {
+            return Err(RestoreError::InUse);
+        }
         let to = self.from.max(high.0);
         // ORDERING: AcqRel, as in `take`.
         self.last

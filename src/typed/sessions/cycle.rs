@@ -1,5 +1,7 @@
 //! Another id for a session: when privileges change.
 
+use core::time::Duration;
+
 use super::guarded::Guarded;
 use super::index::Assign;
 use super::record::Record;
@@ -15,7 +17,8 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     /// one succeeds. Value, version, generation and deadlines stay. A touch, unless that is manual.
     ///
     /// The old id leads nowhere from then on. With a [grace](super::SessionPolicy::cycle_grace) it still leads to the session for
-    /// that long, so that requests on their way are served, but it can neither be cycled nor revoke others.
+    /// that long, so that requests on their way are served, but it can neither be cycled nor revoke others. Of ids before
+    /// that one none does.
     ///
     /// # Errors
     ///
@@ -23,12 +26,15 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     pub fn cycle_id(&self, id: &SessionId) -> Result<SessionId, CycleError> {
         let (fresh, digest) = self.cycled(id)?;
         let old = self.digest(id);
-        let cycled = self.visit(id, |record, held, now| {
-            let payload = held.payload.as_mut().ok_or(Gone)?;
+        let now = self.registry.now();
+        let record = self.registry.find(&id.selector(), now);
+        let record = record.map_err(|Gone| CycleError::Gone)?;
+        // Under the lock of the index, so that nothing comes between what `cycle_id_as` finds and what it does.
+        let cycled = self.registry.alter(&record, now, |payload, now| {
             if !payload.is_present(&old) {
                 return Err(Gone);
             }
-            self.touch_for_write(record, now)?;
+            self.touch_for_write(&record, now)?;
             payload.cycle(digest, now, self.registry.policy.grace);
             Ok(())
         });
@@ -37,7 +43,8 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     }
 
     /// As [`cycle_id`](Self::cycle_id), and from then on the session is that principal's: for a login. It counts
-    /// among the principal's sessions, and if there are too many the policy holds.
+    /// among the principal's sessions, and if there are too many the policy holds. There is no grace: whoever has
+    /// brought about the old id is not to be logged in by it.
     ///
     /// # Errors
     ///
@@ -49,16 +56,15 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
         let now = self.registry.now();
         let record = self.registry.find(&id.selector(), now);
         let (record, owner) = record.ok().zip(owner).ok_or(CycleError::Gone)?;
-        let grace = self.registry.policy.grace;
         let assigned = self.registry.assign(
             &record,
             &owner,
             now,
             |payload| payload.is_present(&old),
-            |payload| {
+            |payload, now| {
                 let cycles = payload.is_present(&old) && self.touch_for_write(&record, now).is_ok();
                 if cycles {
-                    payload.cycle(digest, now, grace);
+                    payload.cycle(digest, now, Duration::ZERO);
                 }
                 cycles
             },

@@ -10,7 +10,8 @@ pub struct SessionGone;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StartError {
-    /// There are as many sessions as there may be, of this principal or in all, and all of them live.
+    /// There are as many sessions as there may be, of this principal or in all, and all of them live. Or there is no room in the
+    /// runtime for the timer of a store that has no session yet.
     Full,
     /// A principal without a name.
     EmptyPrincipal,
@@ -78,7 +79,7 @@ impl core::error::Error for SessionGone {}
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full => f.write_str("there are as many sessions as there may be"),
+            Self::Full => f.write_str("there is no room for another session: of this principal, in the store, or in the runtime"),
             Self::EmptyPrincipal => f.write_str("the principal has no name"),
             Self::ShutDown => f.write_str("the runtime is shut down"),
             Self::Random => f.write_str("no random bytes for an id"),

@@ -41,11 +41,24 @@ impl<V> Guarded<V> {
         self.digest.is(digest)
     }
 
-    /// Whether that is the digest of an id that leads to it.
+    /// Whether that is the digest of an id that leads to it. An id whose time was seen to be over leads nowhere for good.
     #[inline]
-    pub(super) fn admits(&self, digest: &Digest, now: Timestamp) -> bool {
+    pub(super) fn admits(&mut self, digest: &Digest, now: Timestamp) -> bool {
+        if self.is_present(digest) {
+            return true;
+        }
+        self.before = self.before.take().filter(|before| now < before.1);
         let before = self.before.as_deref();
-        self.is_present(digest) || before.is_some_and(|(old, until)| now < *until && old.is(digest))
+        before.is_some_and(|(old, _)| old.is(digest))
+    }
+
+    /// If that is the digest of its present id, no other leads to it from now on.
+    pub(super) fn keep_only(&mut self, digest: &Digest) -> bool {
+        let present = self.is_present(digest);
+        if present {
+            self.before = None;
+        }
+        present
     }
 
     /// From `now` on another id leads to it, and the one so far for as long as `grace` says.

@@ -23,21 +23,16 @@ const BATCH: usize = 64;
 pub(super) struct Index<K, P> {
     /// When each record is to be looked at: no later than it expires. In ticks of a nanosecond, so that what has
     /// expired is found at once.
-    wheel: Wheel<Arc<Record<K, P>>>,
-    owners: HashMap<Arc<str>, Owned<K, P>>,
+    pub(super) wheel: Wheel<Arc<Record<K, P>>>,
+    pub(super) owners: HashMap<Arc<str>, Owned<K, P>>,
     /// All of them, if the oldest has to be found.
-    all: Option<ByAge<K, P>>,
+    pub(super) all: Option<ByAge<K, P>>,
+    /// Records that live and are about to be replaced, each with the one that will be found in its place. That one counts.
+    pub(super) superseded: Vec<[Arc<Record<K, P>>; 2]>,
     /// Hashes of the keys under which somebody is about to start a session.
     claimed: Vec<u64>,
-    pub(super) bell: Bell,
-}
-
-/// When the driver will come by.
-pub(super) struct Bell {
-    /// The earliest of the timers that are armed.
-    pub(super) at: Timestamp,
-    /// How many are armed.
-    pub(super) armed: usize,
+    /// When the driver has to come by.
+    pub(super) bell_at: Timestamp,
 }
 
 /// There is no room.
@@ -61,15 +56,6 @@ pub(super) enum Drained {
     Some,
 }
 
-/// What there is too much of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Over {
-    /// Sessions of one principal.
-    Principal,
-    /// Sessions.
-    All,
-}
-
 // === impl Index ===
 
 impl<K, P> Index<K, P> {
@@ -79,31 +65,20 @@ impl<K, P> Index<K, P> {
             wheel: Wheel::new(),
             owners: HashMap::new(),
             all: by_age.then(BTreeMap::new),
+            superseded: Vec::new(),
             claimed: Vec::new(),
-            bell: Bell {
-                at: Timestamp::NEVER,
-                armed: 0,
-            },
+            bell_at: Timestamp::NEVER,
         }
     }
 
-    /// Records that have not ended.
-    pub(super) fn len(&self) -> usize {
-        self.wheel.len()
-    }
-
-    /// Principals who have records that have not ended.
-    pub(super) fn owners(&self) -> usize {
-        self.owners.len()
-    }
-
-    /// When the driver has to come by for a record due at `next`, unless it does so anyway. Whoever asks arms
-    /// that timer.
-    pub(super) fn next_bell(&mut self, next: Option<Timestamp>) -> Option<Timestamp> {
-        let next = next.filter(|next| *next < self.bell.at)?;
-        self.bell.at = next;
-        self.bell.armed += 1;
-        Some(next)
+    /// When the driver has to come by; not at all, if there is nothing and nobody is about to start anything.
+    pub(super) fn bell(&mut self) -> Option<Timestamp> {
+        if self.wheel.is_empty() && self.claimed.is_empty() {
+            // Whoever starts something next has the driver come by.
+            self.bell_at = Timestamp::NEVER;
+            return None;
+        }
+        Some(self.bell_at)
     }
 
     /// A time before which nothing is due.
@@ -111,12 +86,6 @@ impl<K, P> Index<K, P> {
         self.wheel
             .next_deadline()
             .map_or(Timestamp::NEVER, |tick| Timestamp::from_nanos(tick.get()))
-    }
-
-    /// The records of a principal that have not ended, oldest first.
-    pub(super) fn of(&self, owner: &str) -> Vec<Arc<Record<K, P>>> {
-        let owned = self.owners.get(owner);
-        owned.map_or_else(Vec::new, |owned| owned.records.values().cloned().collect())
     }
 
     /// Claims a key, unless somebody else has.
@@ -183,6 +152,10 @@ impl<K, P> Index<K, P> {
             .wheel
             .try_arm(tick(deadline), Arc::clone(record))
             .map_err(|_| Full)?;
+        if let Some(replaced) = replaces.filter(|replaced| replaced.lock().payload.is_some()) {
+            self.superseded
+                .push([Arc::clone(replaced), Arc::clone(record)]);
+        }
         let mut held = record.lock();
         held.timer = Some(timer);
         if let Some(owner) = owner {
@@ -223,31 +196,6 @@ impl<K, P> Index<K, P> {
         Ok(())
     }
 
-    /// Sees to it that there is room for one more, of that principal and in all: what is due ends, and then the oldest,
-    /// if that is the policy.
-    fn make_room(
-        &mut self,
-        owner: Option<&str>,
-        replaces: Option<&Arc<Record<K, P>>>,
-        policy: &SessionPolicy,
-        now: Timestamp,
-        events: &mut Vec<Event<K, P>>,
-    ) -> Result<(), Full> {
-        let mut drained = Drained::Some;
-        while let Some(over) = self.over(owner, replaces, policy) {
-            if drained == Drained::Some {
-                drained = self.drain(now, events);
-                continue;
-            }
-            if policy.when_full == WhenFull::Refuse {
-                return Err(Full);
-            }
-            let oldest = self.oldest(over, owner, replaces).ok_or(Full)?;
-            let _ = self.end(&oldest, now, EndReason::Capacity, |_| true, events);
-        }
-        Ok(())
-    }
-
     fn disown(&mut self, owner: &Arc<str>, generation: u64) {
         if let Some(owned) = self.owners.get_mut(owner) {
             owned.records.remove(&generation);
@@ -264,24 +212,32 @@ impl<K, P> Index<K, P> {
         record: &Arc<Record<K, P>>,
         now: Timestamp,
         reason: EndReason,
-        allowed: impl FnOnce(&P) -> bool,
+        allowed: impl FnOnce(&mut P) -> bool,
         events: &mut Vec<Event<K, P>>,
     ) -> Result<(), Gone> {
-        let ended = {
-            let held = record.lock();
-            if !held.payload.as_ref().is_some_and(allowed) {
-                return Err(Gone);
-            }
-            // Still under the lock: whoever is allowed now may not be so later.
-            record.word.end(now)
-        };
-        if let Ok(deadline) = ended {
-            events.extend(self.take_out(Arc::clone(record), deadline, reason));
-        } else if let Expiry::Expired(deadline) = record.word.expire(now) {
-            let reason = record.reason(deadline);
-            events.extend(self.take_out(Arc::clone(record), deadline, reason));
+        // Still under the lock: whoever is allowed now may not be so later.
+        let mut held = record.lock();
+        if !held.payload.as_mut().is_some_and(allowed) {
+            return Err(Gone);
         }
-        ended.map(|_| ())
+        let (deadline, ended) = loop {
+            if let Ok(deadline) = record.word.end(now) {
+                break (deadline, Ok(()));
+            }
+            match record.word.expire(now) {
+                Expiry::Expired(deadline) => break (deadline, Err(Gone)),
+                // Somebody who has read the time before has touched it.
+                Expiry::Lives(_) => {}
+                Expiry::Over => return Err(Gone),
+            }
+        };
+        drop(held);
+        let reason = match ended {
+            Ok(()) => reason,
+            Err(Gone) => record.reason(deadline),
+        };
+        events.extend(self.take_out(Arc::clone(record), deadline, reason));
+        ended
     }
 
     /// Ends a record if it has expired.
@@ -340,44 +296,6 @@ impl<K, P> Index<K, P> {
             held.links().own = Some(event);
             None
         }
-    }
-
-    /// What there is too much of for one more.
-    fn over(
-        &self,
-        owner: Option<&str>,
-        replaces: Option<&Arc<Record<K, P>>>,
-        policy: &SessionPolicy,
-    ) -> Option<Over> {
-        let (mut all, mut own) = (self.len(), 0);
-        if let Some(owned) = owner.and_then(|owner| self.owners.get(owner)) {
-            own = owned.records.len();
-        }
-        if let Some(replaced) = replaces {
-            let held = replaced.lock();
-            let counts = held.payload.is_some();
-            all -= usize::from(counts);
-            own -= usize::from(counts && owner.is_some() && held.owner().as_deref() == owner);
-        }
-        if owner.is_some() && own >= policy.max_per_principal {
-            Some(Over::Principal)
-        } else {
-            (all >= policy.max_sessions).then_some(Over::All)
-        }
-    }
-
-    fn oldest(
-        &self,
-        over: Over,
-        owner: Option<&str>,
-        but: Option<&Arc<Record<K, P>>>,
-    ) -> Option<Arc<Record<K, P>>> {
-        let records = match over {
-            Over::Principal => self.owners.get(owner?).map(|owned| &owned.records),
-            Over::All => self.all.as_ref(),
-        };
-        let is_other = |record: &&Arc<_>| but.is_none_or(|but| !Arc::ptr_eq(but, record));
-        records?.values().find(is_other).cloned()
     }
 }
 

@@ -43,6 +43,9 @@ use crate::typed::deadline::Gone;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// A store keeps its runtime. When that is shut down sessions live on, by its clock, but none is started, and ends are told when
+/// somebody asks or the last handle is dropped.
+///
 /// A handle is cheap to clone, and all clones are the same store. When the last is dropped, what lives
 /// ends with [`EndReason::Shutdown`](crate::EndReason::Shutdown).
 ///
@@ -189,8 +192,8 @@ where
     /// Touches the session under a key, whatever the [`TouchPolicy`]; if there is none, starts one with the value that `make` makes. Of
     /// many who do so at a time, one starts it.
     ///
-    /// `make` is called under no lock. Its value is dropped if somebody else starts the session meanwhile. The time is
-    /// read before.
+    /// `make` is called under no lock. Its value is dropped if somebody else starts the session meanwhile. The
+    /// session lives from when its value is there.
     ///
     /// # Errors
     ///
@@ -233,16 +236,24 @@ where
         let start = self
             .registry
             .start(key, owner, limits, existing, make, Self::view)?;
-        Ok(match (start, made) {
-            (Start::Touched(session), _) => Touched::Existing(session),
-            (Start::Started(record), Some(value)) => Touched::Started(Session {
-                value,
-                version: 0,
-                generation: record.generation,
-                created: record.created,
-            }),
-            (Start::Started(_) | Start::Kept, _) => unreachable!("what is started was made"),
-        })
+        let started = match start {
+            Start::Touched(session) => {
+                // Before there is anything to return: should it panic, that would be leaked.
+                drop(made);
+                return Ok(Touched::Existing(session));
+            }
+            Start::Started(record) => record,
+            Start::Kept => unreachable!("what lives is touched or replaced"),
+        };
+        let value = made.unwrap_or_else(|| unreachable!("what is started was made"));
+        let (generation, created) = (started.generation, started.created);
+        drop(started);
+        Ok(Touched::Started(Session {
+            value,
+            version: 0,
+            generation,
+            created,
+        }))
     }
 
     /// The session under a key. A touch, if that is the [policy](TouchPolicy).
@@ -378,6 +389,8 @@ where
             held.version = held.version.wrapping_add(1);
             Ok(Ok(Self::view(record, held).ok_or(Gone)?))
         });
+        // Before there is anything to return: should it panic, that would be leaked.
+        drop(value);
         updated.unwrap_or(Err(UpdateError::Gone))
     }
 }

@@ -74,7 +74,7 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     }
 
     /// Ends all sessions of this session's principal but this one, as [`revoke_all`](Self::revoke_all) does. 0 if it
-    /// has no principal.
+    /// has no principal. An id before this one that has a [grace](super::SessionPolicy::cycle_grace) leads nowhere from then on.
     ///
     /// # Errors
     ///
@@ -85,9 +85,9 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
         let found = self.visit(id, |record, held, _| Ok((Arc::clone(record), held.owner())));
         let (record, owner) = found.map_err(|Gone| SessionGone)?;
         let is_present = || {
-            let held = record.lock();
-            let payload = held.payload.as_ref();
-            payload.is_some_and(|payload| payload.is_present(&digest))
+            let mut held = record.lock();
+            let payload = held.payload.as_mut();
+            payload.is_some_and(|payload| payload.keep_only(&digest))
         };
         let Some(owner) = owner else {
             return if is_present() {
@@ -99,6 +99,24 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
         self.registry
             .end_all_of(&owner, now, Some(&record), is_present)
             .map_err(|Gone| SessionGone)
+    }
+
+    /// Whose the session of an id is; `None` if it is nobody's, or there is none. No touch. O(1).
+    ///
+    /// ```
+    /// use tickwheel::{ManualClock, SessionPolicy, SessionStore, Timers};
+    ///
+    /// let timers = Timers::builder().clock(ManualClock::new()).build_hand_driven()?;
+    /// let store = SessionStore::new(&timers, SessionPolicy::new())?;
+    /// let (visitor, _) = store.create_anonymous("a basket")?;
+    /// assert!(store.principal(&visitor).is_none());
+    /// let hers = store.cycle_id_as(&visitor, "alice")?;
+    /// assert_eq!(store.principal(&hers).as_deref(), Some("alice"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn principal(&self, id: &SessionId) -> Option<Arc<str>> {
+        self.visit(id, |_, held, _| Ok(held.owner())).ok()?
     }
 
     /// The sessions of a principal, oldest first, and what is left to each. No touch. O(n) in their number, and in that of

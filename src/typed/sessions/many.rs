@@ -32,7 +32,10 @@ where
     {
         loop {
             let seen = self.look(key, false).ok_or(SessionGone)?;
-            match self.update(key, &seen, f(&seen)) {
+            let updated = self.update(key, &seen, f(&seen));
+            // Before there is anything to return: should it panic, that would be leaked.
+            drop(seen);
+            match updated {
                 Ok(session) => return Ok(session),
                 Err(UpdateError::Conflict { .. }) => {}
                 Err(UpdateError::Gone) => return Err(SessionGone),
@@ -72,13 +75,18 @@ where
         Q: Hash + Eq + ?Sized,
     {
         let now = self.registry.now();
-        let record = self.registry.find(key, now).map_err(|Gone| SessionGone)?;
-        let mut value = None;
-        let ended = self.registry.end(&record, now, reason, |payload| {
-            value = Some(Arc::clone(payload));
-            true
-        });
-        ended.ok().and(value).ok_or(SessionGone)
+        loop {
+            let record = self.registry.find(key, now).map_err(|Gone| SessionGone)?;
+            let mut value = None;
+            let ended = self.registry.end(&record, now, reason, |payload| {
+                value = Some(Arc::clone(payload));
+                true
+            });
+            if let Some(value) = ended.ok().and(value) {
+                return Ok(value);
+            }
+            // It has just ended otherwise: another one may have taken its place.
+        }
     }
 
     /// The sessions of a principal, oldest first. No touch. O(n) in their number, and in that of what is due.

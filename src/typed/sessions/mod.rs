@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `record` | one session: its word, and what its lock guards |
 //! | `index` | what one lock guards: when records are due, whose they are, how many live |
+//! | `bell` | the driver's attention |
+//! | `room` | how many live, whose they are, and whether there is room for one more |
 //! | `by_key` | the map's entries |
 //! | `owned` | the records of a principal |
-//! | `registry` | the map, the index and the driver's attention: reading and ending |
+//! | `registry` | the map and the index: reading and ending |
 //! | `start` | letting a record in, in one step for its key |
 //! | `tell` | each end told once, in order, under no lock |
 //! | `keyed`, `many` | sessions under the caller's keys |
@@ -15,6 +17,7 @@
 //! | `guarded`, `id` | what a store keeps of an id; ids and their text |
 //! | `policy`, `session`, `error` | rules; what callers see; what is refused |
 
+mod bell;
 mod build;
 mod by_key;
 mod cycle;
@@ -31,6 +34,7 @@ mod record;
 mod registry;
 #[cfg(feature = "serde")]
 mod restore;
+mod room;
 mod session;
 #[cfg(feature = "serde")]
 mod snapshot;

@@ -34,7 +34,8 @@ pub enum WhenFull {
     /// It is refused.
     #[default]
     Refuse,
-    /// The one that was started first ends: of its principal if that has too many, else of all.
+    /// The one that was started first ends: of its principal if that has too many, else of all, whosever it is. So
+    /// with [`max_sessions`](SessionPolicy::max_sessions) whoever can start sessions can end those of others.
     EndOldest,
 }
 
@@ -117,7 +118,9 @@ impl SessionPolicy {
     }
 
     /// For how long an id that was [cycled](super::SessionStore::cycle_id) still leads to its session, for
-    /// requests that are on their way. By default zero: not at all.
+    /// requests that are on their way. By default zero: not at all. Whoever has a copy of the old id has the session for
+    /// as long; [`cycle_id_as`](super::SessionStore::cycle_id_as) and
+    /// [`revoke_others`](super::SessionStore::revoke_others) give no grace.
     pub const fn cycle_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self

@@ -7,15 +7,11 @@
 
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
-use alloc::task::Wake;
 use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
-use core::panic::AssertUnwindSafe;
 use std::hash::RandomState;
-use std::panic::{catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 
 use papaya::HashMap;
 
@@ -27,7 +23,9 @@ use super::tell::{Event, Hook, Telling};
 use crate::shared::Padded;
 use crate::sync::{AtomicU64, Ordering};
 use crate::typed::EndReason;
+use crate::typed::alarm::Alarm;
 use crate::typed::deadline::Gone;
+use crate::typed::panics::Panics;
 use crate::{Timers, Timestamp};
 
 pub(super) struct Registry<K, P, S> {
@@ -43,12 +41,10 @@ pub(super) struct Registry<K, P, S> {
     /// By what keys are claimed.
     pub(super) claims: RandomState,
     pub(super) timers: Timers,
+    pub(super) alarm: Alarm,
     /// Itself, for the driver.
-    this: Weak<Self>,
+    pub(super) this: Weak<Self>,
 }
-
-/// What the driver wakes when records are due. It does not keep the registry.
-struct Bell<K, P, S>(Weak<Registry<K, P, S>>);
 
 // === impl Registry ===
 
@@ -73,6 +69,7 @@ where
             hook,
             claims: RandomState::new(),
             timers: timers.clone(),
+            alarm: Alarm::with_tolerance(policy.tolerance),
             this: this.clone(),
         })
     }
@@ -84,32 +81,35 @@ where
         &self,
         key: &Q,
         now: Timestamp,
-        f: impl FnOnce(&Arc<Record<K, P>>, &mut Held<K, P>) -> Result<R, Gone>,
+        mut f: impl FnMut(&Arc<Record<K, P>>, &mut Held<K, P>) -> Result<R, Gone>,
     ) -> Result<R, Gone>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let guard = self.map.guard();
-        let found = self.map.get_key_value(&Sought(key), &guard);
-        let (ByKey(record), ()) = found.ok_or(Gone)?;
-        if record.word.is_live(now) {
-            let visited = {
-                let mut held = record.lock();
-                if held.payload.is_some() {
-                    f(record, &mut held)
-                } else {
-                    Err(Gone)
+        loop {
+            let guard = self.map.guard();
+            let found = self.map.get_key_value(&Sought(key), &guard);
+            let (ByKey(record), ()) = found.ok_or(Gone)?;
+            if record.word.is_live(now) {
+                let visited = {
+                    let mut held = record.lock();
+                    if held.payload.is_some() {
+                        f(record, &mut held)
+                    } else {
+                        Err(Gone)
+                    }
+                };
+                if visited.is_ok() || record.word.is_live(now) {
+                    return visited;
                 }
-            };
-            if visited.is_ok() || record.word.is_live(now) {
-                return visited;
+            }
+            let record = Arc::clone(record);
+            drop(guard);
+            if self.is_over(key, &record, now) {
+                return Err(Gone);
             }
         }
-        let record = Arc::clone(record);
-        drop(guard);
-        self.expire(&record, now);
-        Err(Gone)
     }
 
     /// Calls `f` with the record under a key, which has not expired by `now`: as [`visit`](Self::visit), but not
@@ -119,22 +119,42 @@ where
         &self,
         key: &Q,
         now: Timestamp,
-        f: impl FnOnce(&Record<K, P>) -> Result<R, Gone>,
+        f: impl Fn(&Record<K, P>) -> Result<R, Gone>,
     ) -> Result<R, Gone>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let guard = self.map.guard();
-        let found = self.map.get_key_value(&Sought(key), &guard);
-        let (ByKey(record), ()) = found.ok_or(Gone)?;
-        if let Ok(seen) = f(record) {
-            return Ok(seen);
+        loop {
+            let guard = self.map.guard();
+            let found = self.map.get_key_value(&Sought(key), &guard);
+            let (ByKey(record), ()) = found.ok_or(Gone)?;
+            if let Ok(seen) = f(record) {
+                return Ok(seen);
+            }
+            let record = Arc::clone(record);
+            drop(guard);
+            if self.is_over(key, &record, now) {
+                return Err(Gone);
+            }
         }
-        let record = Arc::clone(record);
-        drop(guard);
-        self.expire(&record, now);
-        Err(Gone)
+    }
+
+    /// Makes it permanent that a record has expired, unless somebody who has read the time before has touched it
+    /// meanwhile; and looks whether another has taken its place. If neither, there is none.
+    #[cold]
+    fn is_over<Q>(&self, key: &Q, record: &Arc<Record<K, P>>, now: Timestamp) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.expire(record, now);
+        if record.word.is_live(now) {
+            return false;
+        }
+        let map = self.map.pin();
+        let found = map.get_key_value(&Sought(key));
+        found.is_none_or(|(ByKey(other), ())| Arc::ptr_eq(other, record))
     }
 
     /// The record under a key, if it lives.
@@ -151,7 +171,7 @@ where
     pub(super) fn expire(&self, record: &Arc<Record<K, P>>, now: Timestamp) {
         let mut telling = Telling::new(self);
         let mut index = self.index();
-        self.see(now);
+        let now = self.see(now);
         index.expire(record, now, &mut telling.events);
     }
 
@@ -161,11 +181,11 @@ where
         record: &Arc<Record<K, P>>,
         now: Timestamp,
         reason: EndReason,
-        allowed: impl FnOnce(&P) -> bool,
+        allowed: impl FnOnce(&mut P) -> bool,
     ) -> Result<(), Gone> {
         let mut telling = Telling::new(self);
         let mut index = self.index();
-        self.see(now);
+        let now = self.see(now);
         index.end(record, now, reason, allowed, &mut telling.events)
     }
 
@@ -181,7 +201,7 @@ where
         let mut telling = Telling::new(self);
         let records;
         let mut index = self.index();
-        self.see(now);
+        let now = self.see(now);
         if !allowed() {
             return Err(Gone);
         }
@@ -189,9 +209,11 @@ where
         let mut ended = 0;
         for record in &records {
             if keep.is_none_or(|keep| !Arc::ptr_eq(keep, record)) {
-                let reason = EndReason::Revoked;
+                // If both are there, the one has replaced the other by now.
+                let replaced = index.is_superseded_for(record, owner);
+                let reason = [EndReason::Revoked, EndReason::Replaced][usize::from(replaced)];
                 let end = index.end(record, now, reason, |_| true, &mut telling.events);
-                ended += usize::from(end.is_ok());
+                ended += usize::from(end.is_ok() && !replaced);
             }
         }
         Ok(ended)
@@ -204,11 +226,11 @@ where
         owner: &Arc<str>,
         now: Timestamp,
         allowed: impl FnOnce(&P) -> bool,
-        change: impl FnOnce(&mut P) -> bool,
+        change: impl FnOnce(&mut P, Timestamp) -> bool,
     ) -> Result<(), Assign> {
         let mut telling = Telling::new(self);
         let mut index = self.index();
-        self.see(now);
+        let now = self.see(now);
         let live = record.word.is_live(now);
         if !live || !record.lock().payload.as_ref().is_some_and(allowed) {
             index.expire(record, now, &mut telling.events);
@@ -219,18 +241,40 @@ where
             owner,
             &self.policy,
             now,
-            change,
+            |payload| change(payload, now),
             &mut telling.events,
         )
+    }
+
+    /// Alters what a record holds that lives, under the lock of the index.
+    pub(super) fn alter(
+        &self,
+        record: &Arc<Record<K, P>>,
+        now: Timestamp,
+        change: impl FnOnce(&mut P, Timestamp) -> Result<(), Gone>,
+    ) -> Result<(), Gone> {
+        let mut telling = Telling::new(self);
+        let mut index = self.index();
+        let now = self.see(now);
+        index.expire(record, now, &mut telling.events);
+        let mut held = record.lock();
+        change(held.payload.as_mut().ok_or(Gone)?, now)
     }
 
     /// The records of a principal, oldest first, of which what was due has ended.
     pub(super) fn of(&self, owner: &str, now: Timestamp) -> Vec<Arc<Record<K, P>>> {
         let mut telling = Telling::new(self);
-        let mut index = self.index();
-        self.see(now);
-        index.drain_fully(now, &mut telling.events);
-        index.of(owner)
+        let records = {
+            let mut index = self.index();
+            let now = self.see(now);
+            index.drain_fully(now, &mut telling.events);
+            let mut records = index.of(owner);
+            records.retain(|record| !index.is_superseded_for(record, owner));
+            records
+        };
+        // Before there is anything to return: should a hook panic, that would be leaked.
+        drop(telling);
+        records
     }
 
     /// Shows `f` each record that lives, in no particular order; under no lock.
@@ -253,50 +297,10 @@ where
         let mut telling = Telling::new(self);
         loop {
             let mut index = self.index();
-            self.see(now);
+            let now = self.see(now);
             if index.drain(now, &mut telling.events) == Drained::All {
                 return (index.len(), index.owners());
             }
-        }
-    }
-
-    /// What the driver does when something may be due.
-    fn ring(&self) {
-        let now = self.now();
-        let mut telling = Telling::new(self);
-        loop {
-            let (drained, ring) = {
-                let mut index = self.index();
-                self.see(now);
-                let drained = index.drain(now, &mut telling.events);
-                let mut ring = None;
-                if drained == Drained::All {
-                    index.bell.armed = index.bell.armed.saturating_sub(1);
-                    if now >= index.bell.at || index.bell.armed == 0 {
-                        index.bell.at = Timestamp::NEVER;
-                        let next = index.next();
-                        ring = index.next_bell(Some(next));
-                    }
-                }
-                (drained, ring)
-            };
-            self.arm_bell(ring);
-            if drained == Drained::All {
-                return;
-            }
-        }
-    }
-
-    /// Has the driver come by.
-    pub(super) fn arm_bell(&self, at: Option<Timestamp>) {
-        let Some(at) = at else { return };
-        let waker = Arc::new(Bell(self.this.clone())).into();
-        let armed = self.timers.arm_waker(at, self.policy.tolerance, waker);
-        if armed.is_err() {
-            // Whoever starts a session next tries again. Until then nothing is reclaimed but what is asked for.
-            let mut index = self.index();
-            index.bell.armed = index.bell.armed.saturating_sub(1);
-            index.bell.at = Timestamp::NEVER;
         }
     }
 
@@ -307,13 +311,15 @@ where
         self.generations.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The time was acted on; the lock of the index is held.
-    pub(super) fn see(&self, now: Timestamp) {
+    /// The time is acted on: that, or a later one that was acted on before. The lock of the index is held.
+    pub(super) fn see(&self, now: Timestamp) -> Timestamp {
         // ORDERING: Relaxed, as in `now`. Nobody else writes, under the lock.
-        if self.seen.load(Ordering::Relaxed) < now.as_nanos() {
+        let seen = self.seen.load(Ordering::Relaxed);
+        if seen < now.as_nanos() {
             // ORDERING: as above.
             self.seen.store(now.as_nanos(), Ordering::Relaxed);
         }
+        now.max(Timestamp::from_nanos(seen))
     }
 
     pub(super) fn index(&self) -> MutexGuard<'_, Index<K, P>> {
@@ -336,11 +342,12 @@ impl<K, P, S> Registry<K, P, S> {
 impl<K, P, S> Drop for Registry<K, P, S> {
     /// Ends all that live; what has expired ends as expired. Oldest first.
     fn drop(&mut self) {
+        self.alarm.cancel(&self.timers);
         let now = self.now();
         let index = self.index.0.get_mut();
         let mut records = index.unwrap_or_else(PoisonError::into_inner).clear();
         records.sort_by_key(|record| record.generation);
-        let mut panicked = None;
+        let mut panics = Panics::default();
         for record in records {
             let (deadline, reason) = match (record.word.end(now), record.word.get()) {
                 (Ok(deadline), _) => (deadline, EndReason::Shutdown),
@@ -359,26 +366,8 @@ impl<K, P, S> Drop for Registry<K, P, S> {
                 reason,
                 deadline,
             };
-            let told = catch_unwind(AssertUnwindSafe(|| self.call(event)));
-            panicked = panicked.or(told.err());
+            panics.run(|| self.call(event));
         }
-        if let Some(payload) = panicked.filter(|_| !thread::panicking()) {
-            resume_unwind(payload);
-        }
-    }
-}
-
-// === impl Bell ===
-
-impl<K, P, S> Wake for Bell<K, P, S>
-where
-    K: Hash + Eq + Clone + Send + Sync + 'static,
-    P: Send + Sync + 'static,
-    S: BuildHasher + Send + Sync + 'static,
-{
-    fn wake(self: Arc<Self>) {
-        if let Some(registry) = self.0.upgrade() {
-            registry.ring();
-        }
+        panics.end();
     }
 }

@@ -19,7 +19,8 @@ pub struct Session<V> {
     /// Which session of its store it is: a number that may be shown and logged. It stays when the id is
     /// cycled. No two have the same; those of one key grow.
     pub generation: u64,
-    /// When it was started.
+    /// When it was started; of one that was restored, no earlier than the clock's origin. To show it to people, keep the time of day
+    /// in the value.
     pub created: Timestamp,
 }
 

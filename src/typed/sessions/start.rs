@@ -76,8 +76,8 @@ where
         make: impl FnOnce() -> P,
         view: impl Fn(&Record<K, P>, &Held<K, P>) -> Option<R>,
     ) -> Result<Start<K, P, R>, StartError> {
-        let now = self.now();
-        let look = |found: Option<&Arc<Record<K, P>>>| {
+        let began = self.now();
+        let look = |found: Option<&Arc<Record<K, P>>>, now: Timestamp| {
             let found = found?;
             match existing {
                 Existing::Touch => {
@@ -89,7 +89,7 @@ where
             }
         };
         if existing != Existing::Replace {
-            let there = look(self.find_any(key).as_ref());
+            let there = look(self.find_any(key).as_ref(), began);
             if let Some(there) = there {
                 return Ok(there);
             }
@@ -103,10 +103,14 @@ where
         let mut telling = Telling::new(self);
         let events = &mut telling.events;
         let (found, record);
+        // What the map lets go of meanwhile is dropped when the key is free: that may be somebody's code.
+        let reclaim = self.map.guard();
         let mut claim = self.claim(key);
+        // Making the value, and waiting for the key, has taken its time.
+        let now = self.now().max(began);
         found = self.find_any(key);
         let found = found.as_ref();
-        if let Some(there) = look(found) {
+        if let Some(there) = look(found, now) {
             return Ok(there);
         }
         let generation = self.generation();
@@ -114,19 +118,30 @@ where
             of_record, payload, owner, limits, now, generation,
         ));
         let stillborn = record.is_stillborn();
+        if !stillborn {
+            self.reserve_bell()?;
+        }
         {
             let mut index = self.index();
-            self.see(now);
+            let now = self.see(now);
+            while let Some(found) = found.filter(|_| existing != Existing::Replace) {
+                index.expire(found, now, events);
+                if !found.word.is_live(now) {
+                    break;
+                }
+                // Somebody who has read the time before has touched it.
+                drop(index);
+                if let Some(there) = look(Some(found), now) {
+                    return Ok(there);
+                }
+                index = self.index();
+            }
             if !stillborn {
                 let admitted = index.admit(&record, found, &self.policy, now, events);
                 admitted.map_err(|_| StartError::Full)?;
             }
-            if let Some(found) = found {
-                if existing == Existing::Replace {
-                    let _ = index.end(found, now, EndReason::Replaced, |_| true, events);
-                } else {
-                    index.expire(found, now, events);
-                }
+            if let Some(found) = found.filter(|_| stillborn && existing == Existing::Replace) {
+                let _ = index.end(found, now, EndReason::Replaced, |_| true, events);
             }
         }
         if let Some(found) = found {
@@ -135,17 +150,34 @@ where
             }
         }
         if stillborn {
+            // It is placed all the same, so that the next one under the key is told of after it.
+            let _ended = record.word.end(Timestamp::ZERO);
+            self.map.pin().insert(ByKey(Arc::clone(&record)), ());
             events.extend(Self::end_stillborn(&record, now));
         } else {
             claim.unplaced = Some(&record);
             self.map.pin().insert(ByKey(Arc::clone(&record)), ());
             claim.unplaced = None;
+            // Only now, so that the key leads to one of them at any time.
+            if let Some(found) = found.filter(|_| existing == Existing::Replace) {
+                let mut index = self.index();
+                let _ = index.end(found, now, EndReason::Replaced, |_| true, events);
+                index.unsupersede(&record);
+            }
             claim.due = record.word.get();
             let mut held = record.lock();
             held.published = true;
             events.extend(held.take_own());
         }
         drop(claim);
+        drop(reclaim);
+        // Before there is anything to return: should a hook panic, that would be leaked.
+        drop(telling);
+        if found.is_some_and(|found| found.lock().told) {
+            // Nobody waits for it, and it need not be kept.
+            let before = record.lock().take_after();
+            drop(before);
+        }
         Ok(Start::Started(record))
     }
 
@@ -158,7 +190,6 @@ where
 
     /// Ends a record that is dead at birth. Nobody finds it, and its end is told.
     fn end_stillborn(record: &Arc<Record<K, P>>, now: Timestamp) -> Option<Event<K, P>> {
-        let _ended = record.word.end(Timestamp::ZERO);
         let mut held = record.lock();
         held.published = true;
         Some(Event {
@@ -197,14 +228,19 @@ where
         let mut index = self.registry.index();
         index.unclaim(self.hash);
         if let Some(record) = self.unplaced {
+            index.unsupersede(record);
             let payload = index.withdraw(record);
             drop(index);
             let links = record.lock().take_links();
             drop((payload, links));
         } else {
-            let ring = index.next_bell(self.due);
+            let earlier = self.due.filter(|due| *due < index.bell_at);
+            index.bell_at = earlier.unwrap_or(index.bell_at);
+            let follows = earlier.is_some() || index.bell().is_none();
             drop(index);
-            self.registry.arm_bell(ring);
+            if follows {
+                self.registry.follow_bell();
+            }
         }
     }
 }
@@ -238,16 +274,20 @@ where
         events: &mut Vec<Event<K, P>>,
     ) -> Placed {
         let found;
+        let _reclaim = self.map.guard();
         let mut claim = self.claim(&record.key);
         found = self.find_any(&record.key);
         if found.is_some() {
             // Nothing was started here before this was restored: it was just now.
             return Placed::Occupied;
         }
+        if self.reserve_bell().is_err() {
+            return Placed::NoRoom;
+        }
         let before = events.len();
         let admitted = {
             let mut index = self.index();
-            self.see(now);
+            let now = self.see(now);
             index.admit(record, None, &self.policy, now, events)
         };
         if admitted.is_err() {

@@ -35,13 +35,13 @@ use crate::{Timers, Timestamp};
 /// let policy = SessionPolicy::new().idle(30 * MINUTE).absolute(12 * 60 * MINUTE);
 /// let store = SessionStore::new(&timers, policy)?;
 ///
-/// let (id, _) = store.create("alice", "a basket")?;
+/// let (id, _) = store.create_anonymous("a basket")?;
 /// let cookie = id.to_text();
 /// clock.advance(29 * MINUTE);
 /// let shown = SessionId::parse(&cookie)?;
 /// assert_eq!(*store.get(&shown).unwrap().value, "a basket"); // a touch
 ///
-/// let fresh = store.cycle_id(&shown)?; // she has given her password
+/// let fresh = store.cycle_id_as(&shown, "alice")?; // she has given her password
 /// assert!(store.get(&shown).is_none());
 /// assert!(store.get(&fresh).is_some());
 ///
@@ -245,6 +245,8 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
             held.version = held.version.wrapping_add(1);
             Ok(Ok(Self::view(record, held).ok_or(Gone)?))
         });
+        // Before there is anything to return: should it panic, that would be leaked.
+        drop(value);
         updated.unwrap_or(Err(UpdateError::Gone))
     }
 
@@ -260,7 +262,10 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     ) -> Result<Session<V>, SessionGone> {
         loop {
             let seen = self.look(id, false).ok_or(SessionGone)?;
-            match self.update(id, &seen, f(&seen)) {
+            let updated = self.update(id, &seen, f(&seen));
+            // Before there is anything to return: should it panic, that would be leaked.
+            drop(seen);
+            match updated {
                 Ok(session) => return Ok(session),
                 Err(UpdateError::Conflict { .. }) => {}
                 Err(UpdateError::Gone) => return Err(SessionGone),
@@ -273,7 +278,7 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     pub(super) fn visit<R>(
         &self,
         id: &SessionId,
-        f: impl FnOnce(
+        mut f: impl FnMut(
             &Arc<Record<u64, Guarded<V>>>,
             &mut Held<u64, Guarded<V>>,
             Timestamp,
@@ -282,7 +287,7 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
         let digest = self.digest(id);
         let now = self.registry.now();
         self.registry.visit(&id.selector(), now, |record, held| {
-            let payload = held.payload.as_ref().ok_or(Gone)?;
+            let payload = held.payload.as_mut().ok_or(Gone)?;
             if payload.admits(&digest, now) {
                 f(record, held, now)
             } else {

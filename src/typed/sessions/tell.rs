@@ -9,15 +9,13 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hash};
-use core::panic::AssertUnwindSafe;
-use std::panic::{catch_unwind, resume_unwind};
-use std::thread;
 
 use super::by_key::Sought;
 use super::record::Record;
 use super::registry::Registry;
 use crate::Timestamp;
 use crate::typed::EndReason;
+use crate::typed::panics::Panics;
 
 /// The end of a record, which is to be told.
 pub(super) struct Event<K, P> {
@@ -51,14 +49,11 @@ impl<'a, K: Hash + Eq, P, S: BuildHasher> Telling<'a, K, P, S> {
 impl<K: Hash + Eq, P, S: BuildHasher> Drop for Telling<'_, K, P, S> {
     /// Tells of all; then passes on the first panic, unless there is one already.
     fn drop(&mut self) {
-        let mut panicked = None;
+        let mut panics = Panics::default();
         for event in self.events.drain(..) {
-            let told = catch_unwind(AssertUnwindSafe(|| self.registry.tell(event)));
-            panicked = panicked.or(told.err());
+            panics.run(|| self.registry.tell(event));
         }
-        if let Some(payload) = panicked.filter(|_| !thread::panicking()) {
-            resume_unwind(payload);
-        }
+        panics.end();
     }
 }
 
@@ -75,12 +70,11 @@ impl<K: Hash + Eq, P, S: BuildHasher> Registry<K, P, S> {
                 return;
             }
         }
-        let mut panicked = None;
+        let mut panics = Panics::default();
         loop {
             let record = Arc::clone(&event.record);
-            let told = catch_unwind(AssertUnwindSafe(|| self.call(event)));
-            let forgotten = catch_unwind(AssertUnwindSafe(|| self.forget(&record)));
-            panicked = panicked.or(told.err()).or(forgotten.err());
+            panics.run(|| self.call(event));
+            panics.run(|| self.forget(&record));
             let links = {
                 let mut held = record.lock();
                 held.told = true;
@@ -91,9 +85,7 @@ impl<K: Hash + Eq, P, S: BuildHasher> Registry<K, P, S> {
                 None => break,
             }
         }
-        if let Some(payload) = panicked {
-            resume_unwind(payload);
-        }
+        panics.end();
     }
 
     /// Lets the key lead nowhere, if it still leads to that record.

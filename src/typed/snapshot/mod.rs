@@ -46,8 +46,10 @@
 //! begins or ends meanwhile may be. Each record is in it as it was at one moment. No lock is held for longer than one record
 //! takes.
 //!
-//! It is to be taken before the runtime is shut down and before the last handle is dropped: these end all that lives, and
-//! tell of it as [`Shutdown`](crate::EndReason::Shutdown). What is in a snapshot is told of so by the process that goes, and may live on.
+//! It is to be taken before the runtime is shut down and before the last handle is dropped. A shutdown ends all leases and codes,
+//! and the last handle all sessions, and they are told of as [`Shutdown`](crate::EndReason::Shutdown). A
+//! [`LeaseGuard`](crate::LeaseGuard) that is dropped has released its lease. What is in a snapshot is told of so by the process that
+//! goes, and may live on.
 //!
 //! # When it is restored
 //!
@@ -64,8 +66,14 @@
 //!
 //! Digests are good with the key that has made them: the service keeps that, 32 random bytes, where it keeps its secrets: in a
 //! secret manager, or in a file of its own that is not stored with the snapshots. A snapshot has a check value of the key, so that
-//! another key is an error ([`RestoreError::OtherKey`]), and not a service that refuses everybody. To change the key is to log
-//! everybody out.
+//! another key is an error ([`RestoreError::OtherKey`]), and not a service that refuses everybody. Without a key that is kept each
+//! process has one of its own, and a snapshot can be restored by nobody else. One key may serve all stores. To change the key is to
+//! log everybody out.
+//!
+//! # When it fails
+//!
+//! Each restoration is a step of its own. A file that cannot be read, or is refused, should not keep the service from starting: set
+//! it aside and start empty, with leases that have a [start delay](crate::LeasesBuilder::start_delay).
 //!
 //! # What a snapshot cannot know
 //!
@@ -75,14 +83,14 @@
 //! [`Leases::restore`](crate::Leases::restore).
 //!
 //! Whoever can write the file can change whose a session is, and how long it lives. It is to be kept as the service's data are.
-//!
-//! | file | what lives there |
-//! |---|---|
-//! | `wall` | times of day, as they are written |
-//! | `options` | how time is counted between a snapshot and its restoration |
-//! | `passage` | times, translated out and in |
-//! | `report` | what has come of a restoration; what is refused |
-//! | `file` | a file that is replaced as a whole |
+
+// | file | what lives there |
+// |---|---|
+// | `wall` | times of day, as they are written |
+// | `options` | how time is counted between a snapshot and its restoration |
+// | `passage` | times, translated out and in |
+// | `report` | what has come of a restoration; what is refused |
+// | `file` | a file that is replaced as a whole |
 
 mod file;
 mod options;

@@ -47,8 +47,12 @@ impl fmt::Display for RestoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Version { found } => write!(f, "a snapshot of the unknown format {found}"),
-            Self::OtherKey => f.write_str("a snapshot with digests of another key"),
-            Self::InUse => f.write_str("what a snapshot is restored to was used before"),
+            Self::OtherKey => f.write_str(
+                "a snapshot with digests of another key; one that is not given is random",
+            ),
+            Self::InUse => {
+                f.write_str("something was started here already, and a snapshot is restored first")
+            }
             Self::Malformed(flaw) => write!(f, "no snapshot that was ever taken: {flaw}"),
             Self::ShutDown => f.write_str("the runtime is shut down"),
         }

@@ -1,0 +1,31 @@
+//! A request on its way.
+
+use alloc::sync::Arc;
+use core::hash::Hash;
+
+use super::record::Record;
+use crate::typed::panics::Panics;
+
+/// A request that is let go of unless its caller is answered, whatever panics before that.
+pub(super) struct Unanswered<'a, K, H>(pub(super) Option<&'a Arc<Record<K, H>>>)
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    H: Send + Sync + 'static;
+
+impl<K, H> Drop for Unanswered<'_, K, H>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    H: Send + Sync + 'static,
+{
+    fn drop(&mut self) {
+        let Some(record) = self.0 else {
+            return;
+        };
+        let mut panics = Panics::default();
+        if record.life.get().is_some() || record.ticket.get().is_some() {
+            panics.run(|| record.registry.abandon(record));
+        }
+        panics.run(|| record.alarm.cancel(&record.registry.timers));
+        panics.end();
+    }
+}
