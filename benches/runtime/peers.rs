@@ -11,6 +11,27 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::workloads::{AHEAD, Effort, twice};
 
+/// How each is used.
+pub(crate) const HOW: [(&str, &str); 5] = [
+    ("tickwheel", "`Timers::new`, with its thread; ticks of 1 ms"),
+    (
+        "tokio, current thread",
+        "within `block_on` of such a runtime",
+    ),
+    (
+        "tokio, multi thread",
+        "within `block_on` of a runtime with one worker, or one for two threads",
+    ),
+    (
+        "smol (async-io)",
+        "`Timer`, with its global thread; a timeout is `or` of the future and a timer",
+    ),
+    (
+        "futures-timer",
+        "`Delay`, with its global thread; a timeout is `or` of the future and a delay",
+    ),
+];
+
 /// A future that is ready. The compiler does not know the value.
 fn answer() -> impl Future<Output = u32> {
     ready(black_box(7))

@@ -13,6 +13,7 @@ use crate::peers;
 pub(crate) struct Workload {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
+    pub(crate) threads: usize,
     /// Who takes part, the runtime of this crate first.
     pub(crate) peers: &'static [Peer],
 }
@@ -35,6 +36,7 @@ pub(crate) const WORKLOADS: [Workload; 3] = [
         name: "timeout",
         about: "Make a timeout of 30 s around a future that is ready, poll it once, drop it. \
                 Nanoseconds.",
+        threads: 1,
         peers: &[
             ("tickwheel", peers::timeout_tickwheel),
             ("tokio, current thread", peers::timeout_tokio_current),
@@ -47,6 +49,7 @@ pub(crate) const WORKLOADS: [Workload; 3] = [
         name: "sleep",
         about: "Make a sleep of 30 s, poll it once, drop it. The clock is read, and the timer \
                 registered and taken out. Nanoseconds.",
+        threads: 1,
         peers: &[
             ("tickwheel", peers::sleep_tickwheel),
             ("tokio, current thread", peers::sleep_tokio_current),
@@ -58,6 +61,7 @@ pub(crate) const WORKLOADS: [Workload; 3] = [
     Workload {
         name: "sleep, two threads",
         about: "The same in two threads at once, each with a waker of its own. Nanoseconds for each.",
+        threads: 2,
         peers: &[
             ("tickwheel", peers::sleeps_tickwheel),
             ("tokio, multi thread", peers::sleeps_tokio_multi),

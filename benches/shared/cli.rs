@@ -9,6 +9,11 @@ pub(crate) enum Command {
         quick: bool,
     },
     Table(Options),
+    /// The same in lines of JSON, into a file.
+    Json {
+        path: String,
+        options: Options,
+    },
     /// One line of the table at one shape, in this process.
     Child {
         workload: String,
@@ -42,26 +47,33 @@ pub(crate) fn command(args: impl Iterator<Item = String>) -> Result<Command, Str
     let args: Vec<String> = args.collect();
     let has = |flag: &str| args.iter().any(|arg| arg == flag);
     let table = has("--table");
-    if !table && !has("--child") {
+    if !table && !has("--child") && !has("--json") {
         // As Criterion decides it: `cargo test` passes no `--bench`.
         let quick = !has("--bench") || has("--test");
         return Ok(Command::Sample { quick });
     }
     let mut options = Options::default();
-    let mut child = Vec::new();
+    let (mut child, mut json) = (Vec::new(), None);
+    if has("--json") && !has("--full") {
+        options.rounds = 1;
+    }
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--table" | "--bench" => {}
+            "--table" | "--bench" | "--full" => {}
+            "--json" => json = Some(parsed(arg, args.next())?),
             "--child" => child = args.by_ref().take(3).cloned().collect(),
             "--rounds" => options.rounds = at_least_one(arg, args.next())?,
             "--churn" => options.churn = at_least_one(arg, args.next())?,
             "--only" => options.only.push(parsed(arg, args.next())?),
-            _ => return Err(format!("{arg}: no such option beside --table")),
+            _ => return Err(format!("{arg}: no such option here")),
         }
     }
     if table {
         return Ok(Command::Table(options));
+    }
+    if let Some(path) = json {
+        return Ok(Command::Json { path, options });
     }
     let child: Result<[String; 3], _> = child.try_into();
     let [workload, peer, shape] = child.map_err(|_| "--child WORKLOAD PEER SHAPE")?;

@@ -71,14 +71,16 @@ fn attempt<P: Peer + Sync>(shape: &Shape) -> Tried {
     };
     let mut tried = together(2, |thread, gate| {
         let mut hand = peer.hand(thread);
-        arm_due(&mut hand, shape.n / 2, thread);
+        let mut due = arm_due(&mut hand, shape.n / 2, thread);
         if thread == 0 {
-            gate.alone(thread, || peer.drive(0));
+            // One of the peers fires what is due at the first tick already.
+            let early = gate.alone(thread, || peer.drive(0)).unwrap_or(0);
             gate.wait();
-            let fired = peer.drive(SPAN);
+            let fired = early + peer.drive(SPAN);
             firing.done.store(firing.now(), Ordering::Release);
             let (name, n) = (P::NAME, shape.n / 2 * 2);
             assert_eq!(fired, n as u64, "{name}: {fired} of {n} timers fired");
+            due.iter_mut().for_each(|timer| hand.retire(timer));
             return None;
         }
         let mut replaced = Replaced::new(hand, REPLACED, thread);
@@ -93,6 +95,8 @@ fn attempt<P: Peer + Sync>(shape: &Shape) -> Tried {
         firing.request(shape.every, &mut samples, || replaced.replace(SPAN));
         let interruptions = interruptions() - before;
         replaced.cancel_all();
+        let hand = &mut replaced.hand;
+        due.iter_mut().for_each(|timer| hand.retire(timer));
         Some(Tried {
             samples,
             interruptions,
@@ -102,15 +106,15 @@ fn attempt<P: Peer + Sync>(shape: &Shape) -> Tried {
     tried.expect("the second thread makes the requests")
 }
 
-fn arm_due(hand: &mut impl Hand, n: usize, thread: usize) {
-    for (at, id) in Ticks::new(n, thread, SPAN).of(0).zip(0..) {
-        let mut timer = blank(hand);
+/// What fires is kept until it has fired.
+fn arm_due<H: Hand>(hand: &mut H, n: usize, thread: usize) -> Vec<H::Timer> {
+    let ticks = Ticks::new(n, thread, SPAN);
+    let arm = |(at, id)| {
+        let mut timer = H::blank();
         hand.arm(&mut timer, at, id);
-    }
-}
-
-fn blank<H: Hand>(_: &H) -> H::Timer {
-    H::blank()
+        timer
+    };
+    ticks.of(0).zip(0..).map(arm).collect()
 }
 
 // === impl Firing ===

@@ -6,6 +6,7 @@
 //! cargo bench --bench shared -- --table               Markdown tables, and the goals
 //! cargo bench --bench shared -- --table --rounds 5 --only latency --only churn
 //! cargo bench --bench shared -- --table --only churn --churn 100000000
+//! cargo bench --bench shared -- --json FILE [--full]  a line of JSON for each figure
 //! ```
 //!
 //! | file | what lives there |
@@ -13,9 +14,10 @@
 //! | `cli` | the command line |
 //! | `peers` | the traits, and the single-owner wheel behind locks |
 //! | `ours` | the shared wheel |
-//! | `published` | peers from the registry |
+//! | `published`, `one_runtime` | peers from the registry |
 //! | `threads` | threads that begin together |
 //! | `workloads` | arming, cancelling, re-arming |
+//! | `mixed` | most timers are cancelled, some fire |
 //! | `cross` | one thread arms, another one cancels |
 //! | `drive` | taking in what was armed, and firing it |
 //! | `latency` | arming while a million timers fire |
@@ -24,7 +26,8 @@
 //! | `sampled` | the Criterion groups |
 //! | `table` | the tables, and the jobs they take |
 //! | `goals` | what the wheel is meant to reach |
-//! | `rounds` | rounds of processes, medians, Markdown; the other bench has it too |
+//! | `rounds` | rounds of processes, medians, Markdown; the other benches have it too |
+//! | `results` | the same in JSON |
 //!
 //! Every figure of a table is measured in a process of its own. A tick is 1 ms throughout.
 
@@ -34,9 +37,13 @@ mod drive;
 mod goals;
 mod latency;
 mod memory;
+mod mixed;
+mod one_runtime;
 mod ours;
 mod peers;
 mod published;
+#[path = "../wheel/results.rs"]
+mod results;
 #[path = "../wheel/rounds.rs"]
 mod rounds;
 mod sampled;
@@ -58,6 +65,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Ok(Command::Table(options)) => table::print(&options),
+        Ok(Command::Json { path, options }) => table::write(&path, &options),
         Ok(Command::Child {
             workload,
             peer,

@@ -23,6 +23,7 @@ impl Peer for ByLocal {
     type Hand<'a> = Local<'a, u64>;
 
     const NAME: &'static str = "SharedWheel, local()";
+    const HOW: &'static str = "a handle of its own for each thread";
 
     fn new(_threads: usize) -> Self {
         Self {
@@ -57,6 +58,11 @@ impl Hand for Local<'_, u64> {
     }
 
     #[inline]
+    fn retire(&mut self, timer: &mut Self::Timer) {
+        let _ = black_box(Local::cancel(self, armed(timer.take())));
+    }
+
+    #[inline]
     fn rearm(&mut self, timer: &mut Self::Timer, at: u64, _id: u64) {
         let done = Local::rearm(self, armed(*timer), Tick::new(at));
         done.expect("the timer is armed");
@@ -70,6 +76,7 @@ impl Peer for ByRef {
     type Hand<'a> = &'a SharedWheel<u64>;
 
     const NAME: &'static str = "SharedWheel, &self";
+    const HOW: &'static str = "all threads call the wheel itself";
 
     fn new(_threads: usize) -> Self {
         Self {
@@ -101,6 +108,11 @@ impl Hand for &SharedWheel<u64> {
     #[inline]
     fn cancel(&mut self, timer: &mut Self::Timer) {
         cancelled(SharedWheel::cancel(self, armed(timer.take())));
+    }
+
+    #[inline]
+    fn retire(&mut self, timer: &mut Self::Timer) {
+        let _ = black_box(SharedWheel::cancel(self, armed(timer.take())));
     }
 
     #[inline]

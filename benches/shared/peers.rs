@@ -21,6 +21,9 @@ pub(crate) trait Peer: Sized {
 
     const NAME: &'static str;
 
+    /// How it is used here.
+    const HOW: &'static str;
+
     /// For so many threads.
     fn new(threads: usize) -> Self;
 
@@ -47,7 +50,16 @@ pub(crate) trait Hand {
     /// Arms a timer that is not armed.
     fn arm(&mut self, timer: &mut Self::Timer, at: u64, id: u64);
 
+    /// The same for a deadline that may have passed by then.
+    #[inline]
+    fn arm_soon(&mut self, timer: &mut Self::Timer, at: u64, id: u64) {
+        self.arm(timer, at, id);
+    }
+
     fn cancel(&mut self, timer: &mut Self::Timer);
+
+    /// Cancels a timer, or lets go of one that has fired meanwhile.
+    fn retire(&mut self, timer: &mut Self::Timer);
 
     /// Cancels and arms again, unless the peer knows better.
     #[inline]
@@ -95,6 +107,7 @@ impl Peer for Single {
     type Hand<'a> = Locked<'a>;
 
     const NAME: &'static str = "Mutex<Wheel>";
+    const HOW: &'static str = "this crate's wheel for one owner behind one lock of `parking_lot`";
 
     fn new(_threads: usize) -> Self {
         Self {
@@ -118,6 +131,7 @@ impl Peer for PerThread {
     type Hand<'a> = Locked<'a>;
 
     const NAME: &'static str = "Mutex<Wheel> per thread";
+    const HOW: &'static str = "such a wheel and lock for each thread, all driven by one of them";
 
     fn new(threads: usize) -> Self {
         let wheel = |_| Apart(Mutex::new(Wheel::new()));
@@ -163,6 +177,12 @@ impl Hand for Locked<'_> {
     }
 
     #[inline]
+    fn retire(&mut self, timer: &mut Self::Timer) {
+        let key = armed(timer.take());
+        black_box(self.wheel.lock().cancel(key));
+    }
+
+    #[inline]
     fn rearm(&mut self, timer: &mut Self::Timer, at: u64, _id: u64) {
         let key = armed(*timer);
         let done = self.wheel.lock().rearm(key, Tick::new(at));
@@ -177,6 +197,7 @@ impl Peer for Owned {
     type Hand<'a> = Owner<'a>;
 
     const NAME: &'static str = "Wheel, one owner";
+    const HOW: &'static str = "this crate's wheel without a lock, for one thread";
 
     fn new(_threads: usize) -> Self {
         Self {
@@ -211,6 +232,11 @@ impl Hand for Owner<'_> {
     fn cancel(&mut self, timer: &mut Self::Timer) {
         let value = self.wheel.borrow_mut().cancel(armed(timer.take()));
         black_box(value.expect("the timer is armed"));
+    }
+
+    #[inline]
+    fn retire(&mut self, timer: &mut Self::Timer) {
+        black_box(self.wheel.borrow_mut().cancel(armed(timer.take())));
     }
 }
 

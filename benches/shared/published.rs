@@ -30,6 +30,7 @@ impl Peer for Nexus {
     type Hand<'a> = &'a Self;
 
     const NAME: &'static str = "Mutex<nexus_timer>";
+    const HOW: &'static str = "unusual: made for one thread, here behind one lock of `parking_lot`";
 
     fn new(_threads: usize) -> Self {
         let epoch = Instant::now();
@@ -68,6 +69,12 @@ impl Hand for &Nexus {
         let handle = armed(timer.take());
         black_box(self.wheel.lock().cancel(handle).expect("not fired yet"));
     }
+
+    #[inline]
+    fn retire(&mut self, timer: &mut Self::Timer) {
+        let handle = armed(timer.take());
+        black_box(self.wheel.lock().cancel(handle));
+    }
 }
 
 /// Tokio's `Sleep`, pinned in storage that the caller keeps, so that arming allocates nothing.
@@ -88,6 +95,8 @@ impl Peer for Tokio {
     type Hand<'a> = Entered<'a>;
 
     const NAME: &'static str = "tokio Sleep";
+    const HOW: &'static str = "pinned in storage that is kept, armed by its first poll; unusual: a \
+                               runtime for each thread, whose clock is paused and moved by hand";
 
     fn new(threads: usize) -> Self {
         let runtime = |_| {
@@ -141,8 +150,21 @@ impl Hand for Entered<'_> {
         assert!(polled.is_pending(), "a timer for {at} is due at once");
     }
 
+    /// By the poll it may be due, and then it is not armed any more.
+    #[inline]
+    fn arm_soon(&mut self, timer: &mut Self::Timer, at: u64, _id: u64) {
+        timer.as_mut().set(Some(sleep_until(self.at(at))));
+        let sleep = armed(timer.as_mut().as_pin_mut());
+        let _ = sleep.poll(&mut Context::from_waker(Waker::noop()));
+    }
+
     #[inline]
     fn cancel(&mut self, timer: &mut Self::Timer) {
+        timer.set(None);
+    }
+
+    #[inline]
+    fn retire(&mut self, timer: &mut Self::Timer) {
         timer.set(None);
     }
 
@@ -178,6 +200,11 @@ impl<const DONE: bool> Peer for Hashed<DONE> {
         "hierarchical_hash_wheel_timer thread, until done"
     } else {
         "hierarchical_hash_wheel_timer thread, until told"
+    };
+    const HOW: &'static str = if DONE {
+        "its timer with a thread, which is sent what to do; until it has done all of it"
+    } else {
+        "its timer with a thread, which is sent what to do; until it has been sent"
     };
 
     fn new(_threads: usize) -> Self {
@@ -230,6 +257,11 @@ impl<const DONE: bool> Hand for Told<DONE> {
 
     #[inline]
     fn cancel(&mut self, timer: &mut u64) {
+        self.timer.cancel(timer);
+    }
+
+    #[inline]
+    fn retire(&mut self, timer: &mut u64) {
         self.timer.cancel(timer);
     }
 

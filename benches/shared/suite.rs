@@ -6,6 +6,8 @@ use crate::cross::cross;
 use crate::drive::drive;
 use crate::latency::latency;
 use crate::memory::{bytes_per_timer, churn, churn_cross};
+use crate::mixed::mixed;
+use crate::one_runtime::OneRuntime;
 use crate::ours::{ByLocal, ByRef};
 use crate::peers::{Owned, Peer, PerThread, Single};
 use crate::published::{Hashed, Nexus, Tokio};
@@ -26,6 +28,7 @@ pub(crate) struct Workload {
 /// One of those that are compared.
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
+    pub(crate) how: &'static str,
     pub(crate) measure: fn(&Shape) -> Vec<f64>,
 }
 
@@ -49,7 +52,7 @@ pub(crate) const BYTES: &str = "bytes";
 
 pub(crate) const MILLION: usize = 1_000_000;
 
-pub(crate) const WORKLOADS: [Workload; 9] = [
+pub(crate) const WORKLOADS: [Workload; 10] = [
     Workload {
         name: ARM_CANCEL,
         about: "Cancel the oldest of 1,000 timers and arm another one, 30 to 60 s ahead. \
@@ -65,6 +68,23 @@ pub(crate) const WORKLOADS: [Workload; 9] = [
             Contender::new::<Tokio>(arm_cancel::<Tokio>),
             Contender::new::<Hashed<false>>(arm_cancel::<Hashed<false>>),
             Contender::new::<Hashed<true>>(arm_cancel::<Hashed<true>>),
+        ],
+        kind: Kind::Time,
+    },
+    Workload {
+        name: "mixed",
+        about: "Each thread replaces its timers over and over, and the first one drives: nine in ten \
+                are cancelled, one in ten fires. Nanoseconds per timer and thread.",
+        shapes: &[Shape::of(1, 1_000), Shape::of(2, 1_000)],
+        columns: &[("arm and cancel or fire, ns", 1)],
+        peers: &[
+            Contender::new::<ByLocal>(mixed::<ByLocal>),
+            Contender::new::<ByRef>(mixed::<ByRef>),
+            Contender::new::<Single>(mixed::<Single>),
+            Contender::new::<PerThread>(mixed::<PerThread>),
+            Contender::new::<Nexus>(mixed::<Nexus>),
+            Contender::new::<Tokio>(mixed::<Tokio>),
+            Contender::new::<Hashed<true>>(mixed::<Hashed<true>>),
         ],
         kind: Kind::Time,
     },
@@ -88,7 +108,11 @@ pub(crate) const WORKLOADS: [Workload; 9] = [
         about: "Move all timers to an earlier deadline; then the driver looks after what that \
                 left to it. Nanoseconds per timer.",
         shapes: &REARM_SHAPES,
-        columns: &[("rearm, ns", 1), ("driver, ns", 1)],
+        columns: &[
+            ("rearm, ns", 1),
+            ("driver, ns", 1),
+            ("rearm and driver, ns", 1),
+        ],
         peers: &[
             Contender::new::<ByLocal>(rearm_earlier::<ByLocal>),
             Contender::new::<ByRef>(rearm_earlier::<ByRef>),
@@ -130,11 +154,11 @@ pub(crate) const WORKLOADS: [Workload; 9] = [
             },
         ],
         columns: &[
-            ("p50", 2),
-            ("p99", 2),
-            ("p99.9", 2),
-            ("p99.99", 2),
-            ("worst", 2),
+            ("p50, µs", 2),
+            ("p99, µs", 2),
+            ("p99.9, µs", 2),
+            ("p99.99, µs", 2),
+            ("worst, µs", 2),
             ("requests", 0),
             ("interruptions", 0),
         ],
@@ -143,6 +167,8 @@ pub(crate) const WORKLOADS: [Workload; 9] = [
             Contender::new::<ByRef>(latency::<ByRef>),
             Contender::new::<Single>(latency::<Single>),
             Contender::new::<PerThread>(latency::<PerThread>),
+            Contender::new::<Nexus>(latency::<Nexus>),
+            Contender::new::<OneRuntime>(latency::<OneRuntime>),
         ],
         kind: Kind::Latency,
     },
@@ -189,7 +215,7 @@ pub(crate) const WORKLOADS: [Workload; 9] = [
                 ..Shape::of(1, 1_100_000)
             },
         ],
-        columns: &[("B/timer", 1)],
+        columns: &[("memory, B/timer", 1)],
         peers: &[
             Contender::new::<ByLocal>(bytes_per_timer::<ByLocal>),
             Contender::new::<ByRef>(bytes_per_timer::<ByRef>),
@@ -243,6 +269,7 @@ impl Contender {
     const fn new<P: Peer>(measure: fn(&Shape) -> Vec<f64>) -> Self {
         Self {
             name: P::NAME,
+            how: P::HOW,
             measure,
         }
     }
@@ -268,6 +295,15 @@ impl Shape {
             steps: Steps::One,
             span: SPAN,
             every: Duration::ZERO,
+        }
+    }
+
+    /// What is special about it beside how many timers and threads there are.
+    pub(crate) fn special(&self) -> &'static str {
+        if self.name.starts_with(|c: char| c.is_ascii_digit()) {
+            ""
+        } else {
+            self.name
         }
     }
 

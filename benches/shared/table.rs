@@ -1,7 +1,10 @@
 //! The tables: every workload, at every shape, by every peer; and how far off the goals are.
 
+use std::time::Duration;
+
 use crate::cli::Options;
 use crate::goals;
+use crate::results::{Case, Group, Results};
 use crate::rounds::{Column, Job, Row, medians_of, ratios, table};
 use crate::suite::{Kind, WORKLOADS, Workload};
 
@@ -13,12 +16,8 @@ pub(crate) struct Found {
 }
 
 pub(crate) fn print(options: &Options) -> Result<(), String> {
-    let wanted = |workload: &&Workload| {
-        let mut only = options.only.iter();
-        options.only.is_empty() || only.any(|name| name == workload.name)
-    };
     let mut all = Vec::new();
-    for workload in WORKLOADS.iter().filter(wanted) {
+    for workload in wanted(options) {
         println!("### {}, median of {}\n", workload.name, options.rounds);
         println!("{}\n", workload.about);
         let found = measure(workload, options)?;
@@ -27,6 +26,50 @@ pub(crate) fn print(options: &Options) -> Result<(), String> {
     }
     goals::print(&all);
     Ok(())
+}
+
+fn wanted(options: &Options) -> impl Iterator<Item = &'static Workload> {
+    WORKLOADS.iter().filter(|workload| {
+        let mut only = options.only.iter();
+        options.only.is_empty() || only.any(|name| name == workload.name)
+    })
+}
+
+/// How long one job may take.
+const LIMIT: Duration = Duration::from_secs(180);
+
+/// Measures everything, and writes it into a file as lines of JSON.
+pub(crate) fn write(path: &str, options: &Options) -> Result<(), String> {
+    let mut results = Results::create("shared", path)?;
+    let mut groups = Vec::new();
+    let mut told = Vec::new();
+    for workload in wanted(options) {
+        results.about(workload.name, workload.about)?;
+        for peer in workload.peers {
+            if !told.contains(&peer.name) {
+                results.peer(peer.name, peer.how)?;
+                told.push(peer.name);
+            }
+        }
+        for shape in workload.shapes {
+            let cases = workload.peers.iter().map(|peer| Case {
+                workload: workload.name,
+                shape: shape.special().into(),
+                n: shape.n,
+                threads: shape.threads,
+                peer: peer.name,
+                ours: peer.name.starts_with("SharedWheel"),
+                columns: workload.columns,
+                job: job(workload, peer.name, shape.name, options.churn),
+            });
+            groups.push(Group {
+                rounds: options.rounds,
+                limit: LIMIT,
+                cases: cases.collect(),
+            });
+        }
+    }
+    results.run(&groups)
 }
 
 /// All shapes and peers once per round.

@@ -208,7 +208,7 @@ pub(crate) fn rearm_later<P: Peer + Sync>(shape: &Shape) -> Vec<f64> {
 }
 
 /// To an earlier one. The driver looks after what that left to it once all threads are done
-/// with a pass: the second figure.
+/// with a pass: the second figure. The third is both.
 pub(crate) fn rearm_earlier<P: Peer + Sync>(shape: &Shape) -> Vec<f64> {
     rearm::<P>(shape, Way::Earlier)
 }
@@ -237,7 +237,8 @@ fn rearm<P: Peer + Sync>(shape: &Shape, way: Way) -> Vec<f64> {
         )
     });
     let (moving, driving): (Vec<_>, Vec<_>) = each.into_iter().unzip();
-    vec![mean(&moving), driving.iter().sum()]
+    let (moving, driving) = (mean(&moving), driving.iter().sum::<f64>());
+    vec![moving, driving, moving + driving]
 }
 
 /// A thread's timers, moved all together.
@@ -284,6 +285,6 @@ pub(crate) fn per_timer(time: Duration, timers: usize) -> f64 {
     time.as_secs_f64() * 1e9 / timers as f64
 }
 
-fn mean(each: &[f64]) -> f64 {
+pub(crate) fn mean(each: &[f64]) -> f64 {
     each.iter().sum::<f64>() / each.len() as f64
 }

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use crate::suite::STARTS;
+
 /// What is wanted.
 pub(crate) enum Command {
     /// Criterion; `quick` when only a test that everything runs is wanted.
@@ -9,12 +11,28 @@ pub(crate) enum Command {
         quick: bool,
     },
     Table(Options),
-    /// One job of the table, in this process.
+    /// The same in lines of JSON, into a file.
+    Json {
+        path: String,
+        effort: Effort,
+        only: Vec<String>,
+    },
+    /// One job of these, in this process.
     Child {
-        job: String,
+        workload: String,
+        peer: String,
         n: usize,
         start: u64,
     },
+}
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// What takes minutes.
+    Reduced,
+    /// Up to ten million timers, and more rounds.
+    Full,
 }
 
 /// Which tables are wanted.
@@ -23,16 +41,17 @@ pub(crate) struct Options {
     pub(crate) rounds: usize,
     pub(crate) sizes: Vec<usize>,
     pub(crate) starts: Vec<u64>,
+    /// The workloads, by name; all of them when there is none.
+    pub(crate) only: Vec<String>,
 }
 
 impl Default for Options {
-    /// Both sizes; a start at zero, and two such that a carry into the fourth and into the
-    /// fifth digit of the time, to the base 64, happens while the timers run.
     fn default() -> Self {
         Self {
             rounds: 3,
             sizes: vec![10_000, 1_000_000],
-            starts: vec![0, (1 << 18) - 30_000, (1 << 24) - 30_000],
+            starts: STARTS.to_vec(),
+            only: Vec::new(),
         }
     }
 }
@@ -41,33 +60,41 @@ pub(crate) fn command(args: impl Iterator<Item = String>) -> Result<Command, Str
     let args: Vec<String> = args.collect();
     let has = |flag: &str| args.iter().any(|arg| arg == flag);
     let table = has("--table");
-    if !table && !has("--child") {
+    if !table && !has("--child") && !has("--json") {
         // As Criterion decides it: `cargo test` passes no `--bench`.
         let quick = !has("--bench") || has("--test");
         return Ok(Command::Sample { quick });
     }
     let mut options = Options::default();
-    let mut job = String::new();
+    let (mut child, mut json, mut effort) = (None, None, Effort::Reduced);
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--table" | "--bench" => {}
-            "--child" => job = value(arg, args.next())?,
+            "--child" => child = Some((value(arg, args.next())?, value(arg, args.next())?)),
+            "--json" => json = Some(value(arg, args.next())?),
+            "--full" => effort = Effort::Full,
+            "--only" => options.only.push(value(arg, args.next())?),
             "--rounds" => options.rounds = value(arg, args.next())?,
             "--n" => options.sizes = vec![value(arg, args.next())?],
             "--start" => options.starts = vec![value(arg, args.next())?],
-            _ => return Err(format!("{arg}: no such option beside --table")),
+            _ => return Err(format!("{arg}: no such option here")),
         }
     }
     check(&options)?;
-    if table {
-        return Ok(Command::Table(options));
+    if let Some((workload, peer)) = child {
+        return Ok(Command::Child {
+            workload,
+            peer,
+            n: options.sizes[0],
+            start: options.starts[0],
+        });
     }
-    Ok(Command::Child {
-        job,
-        n: options.sizes[0],
-        start: options.starts[0],
-    })
+    if let Some(path) = json {
+        let only = options.only;
+        return Ok(Command::Json { path, effort, only });
+    }
+    Ok(Command::Table(options))
 }
 
 fn value<T: FromStr>(option: &str, value: Option<&String>) -> Result<T, String> {

@@ -1,16 +1,16 @@
-//! Every figure of one peer, measured in a process of its own so that no other has had
-//! its hands in the memory before.
+//! What a peer's usual operations cost, and how long single calls take.
 
 use std::time::Duration;
 
 use crate::peers::Peer;
+use crate::quiet::undisturbed;
+use crate::rounds::Column;
 use crate::workloads::{IDLE_TICKS, Population, Scenario};
-use crate::{CONTENDERS, ours, rounds};
 
 /// What `measure` returns, in that order: heading and digits after the point.
 ///
 /// Nanoseconds per timer, or per tick; microseconds where a single advance is meant.
-pub(crate) const COLUMNS: [(&str, usize); 9] = [
+pub(crate) const COLUMNS: [Column; 9] = [
     ("arm, ns", 1),
     ("cancel+arm, ns", 1),
     ("rearm, ns", 1),
@@ -19,7 +19,7 @@ pub(crate) const COLUMNS: [(&str, usize); 9] = [
     ("p99.9 advance, µs", 2),
     ("worst advance, µs", 2),
     ("idle tick, ns", 1),
-    ("B/timer", 1),
+    ("memory, B/timer", 1),
 ];
 
 /// Timed passes: many over few timers, few over many.
@@ -53,37 +53,60 @@ pub(crate) fn measure<P: Peer>(scenario: &Scenario) -> Vec<f64> {
     drop(population);
 
     let expire = per_timer(Population::<P>::mixed(scenario).expire(), 1);
-    let mut population = Population::<P>::mixed(scenario);
-    let advances = population.advances();
-    let idle_tick = nanos(population.idle()) / IDLE_TICKS as f64;
+    let (advances, idle) = undisturbed(|| {
+        let mut population = Population::<P>::mixed(scenario);
+        (population.advances(), population.idle())
+    });
+    let idle_tick = nanos(idle) / IDLE_TICKS as f64;
     let (p999, worst) = tail(&advances);
     vec![
         arm, cancel_arm, rearm, refresh, expire, p999, worst, idle_tick, bytes,
     ]
 }
 
+pub(crate) const LATENCY_COLUMNS: [Column; 12] = [
+    ("advance p50, µs", 2),
+    ("advance p90, µs", 2),
+    ("advance p99, µs", 2),
+    ("advance p99.9, µs", 2),
+    ("advance p99.99, µs", 2),
+    ("advance worst, µs", 2),
+    ("arm p50, µs", 3),
+    ("arm p90, µs", 3),
+    ("arm p99, µs", 3),
+    ("arm p99.9, µs", 3),
+    ("arm p99.99, µs", 3),
+    ("arm worst, µs", 3),
+];
+
+const SHARES: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 1.0];
+
+pub(crate) fn latency<P: Peer>(scenario: &Scenario) -> Vec<f64> {
+    let advances = undisturbed(|| Population::<P>::mixed(scenario).advances());
+    let arms = undisturbed(|| Population::<P>::scattered(scenario).arms());
+    let shares = |times: &[Duration]| SHARES.map(|share| quantile(times, share));
+    [shares(&advances), shares(&arms)].concat()
+}
+
+pub(crate) const TICKLESS_COLUMNS: [Column; 2] =
+    [("advances, tickless", 0), ("expire, tickless, ns", 1)];
+
+pub(crate) fn tickless<P: Peer>(scenario: &Scenario) -> Vec<f64> {
+    let (advances, elapsed) = Population::<P>::mixed(scenario).tickless();
+    vec![advances as f64, nanos(elapsed) / scenario.n as f64]
+}
+
 /// Of sorted times: that which one in a thousand exceeds, and the longest. Microseconds.
 pub(crate) fn tail(sorted: &[Duration]) -> (f64, f64) {
-    let last = sorted.len() - 1;
-    let micros = |at: usize| nanos(sorted[at]) / 1e3;
-    (micros(last * 999 / 1000), micros(last))
+    (quantile(sorted, 0.999), quantile(sorted, 1.0))
+}
+
+/// Of sorted times: that which so many of them do not exceed. Microseconds.
+fn quantile(sorted: &[Duration], share: f64) -> f64 {
+    let at = (sorted.len() - 1) as f64 * share;
+    nanos(sorted[at as usize]) / 1e3
 }
 
 pub(crate) fn nanos(time: Duration) -> f64 {
     time.as_secs_f64() * 1e9
-}
-
-/// Does one job of the table and prints what it found on one line.
-pub(crate) fn print(job: &str, scenario: &Scenario) -> Result<(), String> {
-    let figures = match job {
-        ours::TICKLESS => ours::tickless(scenario),
-        ours::JUMP => ours::jump(),
-        name => {
-            let contender = CONTENDERS.iter().find(|contender| contender.name == name);
-            let contender = contender.ok_or_else(|| format!("{name}: no such job"))?;
-            (contender.measure)(scenario)
-        }
-    };
-    rounds::print(&figures);
-    Ok(())
 }

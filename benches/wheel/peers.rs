@@ -15,6 +15,9 @@ pub(crate) trait Peer: Sized {
 
     const NAME: &'static str;
 
+    /// How it is used here, where that is not plain.
+    const HOW: &'static str;
+
     /// With room for `n` timers where that can be asked for.
     fn new(n: usize) -> Self;
 
@@ -31,6 +34,10 @@ pub(crate) trait Peer: Sized {
 
     /// Fires what is due by `to`; says how many.
     fn advance(&mut self, to: u64) -> u64;
+
+    /// When to advance next, if nothing happens until then: not later than the earliest
+    /// deadline. Nothing when nothing is armed.
+    fn next(&self) -> Option<u64>;
 
     /// Lets go of a key whose timer has fired, or may fire without it.
     fn release(&mut self, _key: Self::Key) {}
@@ -50,6 +57,7 @@ impl Peer for Tickwheel {
     type Key = TimerKey;
 
     const NAME: &'static str = "tickwheel";
+    const HOW: &'static str = "`Wheel::with_capacity`";
 
     fn new(n: usize) -> Self {
         Self {
@@ -82,6 +90,10 @@ impl Peer for Tickwheel {
         });
         fired as u64
     }
+
+    fn next(&self) -> Option<u64> {
+        self.wheel.next_work().map(Tick::get)
+    }
 }
 
 /// The ordered map: deadline, then number. It cannot re-arm: remove and insert.
@@ -93,6 +105,7 @@ impl Peer for Btree {
     type Key = (u64, u32);
 
     const NAME: &'static str = "BTreeMap";
+    const HOW: &'static str = "by deadline, then number; re-arming removes and inserts";
 
     fn new(_n: usize) -> Self {
         Self {
@@ -122,6 +135,10 @@ impl Peer for Btree {
         }
         fired
     }
+
+    fn next(&self) -> Option<u64> {
+        self.map.first_key_value().map(|((at, _), _)| *at)
+    }
 }
 
 /// The heap, with a map that says which of its entries still count.
@@ -137,6 +154,8 @@ impl Peer for Binary {
     type Key = u32;
 
     const NAME: &'static str = "BinaryHeap + HashMap";
+    const HOW: &'static str = "the map says which entries of the heap still count; the others \
+                               stay until the heap comes to them";
 
     fn new(n: usize) -> Self {
         Self {
@@ -176,5 +195,9 @@ impl Peer for Binary {
             }
         }
         fired
+    }
+
+    fn next(&self) -> Option<u64> {
+        self.heap.peek().map(|Reverse((at, _))| *at)
     }
 }

@@ -34,6 +34,8 @@ impl Peer for Nexus {
     type Key = nexus_timer::TimerHandle<u64>;
 
     const NAME: &'static str = "nexus-timer";
+    const HOW: &'static str = "`poll_and_rebalance`, which its documentation recommends for a \
+                               steady loop";
 
     fn new(n: usize) -> Self {
         let epoch = Instant::now();
@@ -72,6 +74,12 @@ impl Peer for Nexus {
         fired as u64
     }
 
+    fn next(&self) -> Option<u64> {
+        let next = self.wheel.next_deadline()?;
+        let millis = next.saturating_duration_since(self.epoch).as_millis();
+        Some(u64::try_from(millis).expect("no run takes that long"))
+    }
+
     /// A handle must not be dropped; what a fired timer leaves behind goes with it.
     fn release(&mut self, key: Self::Key) {
         self.wheel.free(key);
@@ -99,6 +107,8 @@ impl Peer for Queue {
     type Key = delay_queue::Key;
 
     const NAME: &'static str = "DelayQueue";
+    const HOW: &'static str = "unusual: in a runtime of its own whose clock is paused and moved by \
+                               hand, and which has to turn once for every advance";
 
     fn new(n: usize) -> Self {
         let runtime = Builder::new_current_thread()
@@ -153,6 +163,12 @@ impl Peer for Queue {
         }))
     }
 
+    fn next(&self) -> Option<u64> {
+        let next = self.queue.deadline(&self.queue.peek()?);
+        let millis = next.duration_since(self.epoch).as_millis();
+        Some(u64::try_from(millis).expect("no run takes that long"))
+    }
+
     /// Arming may create the runtime's timer, which needs the runtime.
     fn within<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         let runtime = Rc::clone(&self.runtime);
@@ -187,6 +203,8 @@ impl Peer for Hashed {
     type Key = u64;
 
     const NAME: &'static str = "hierarchical_hash_wheel_timer";
+    const HOW: &'static str = "the wheel with `cancel`; ticks that it says may be skipped are; \
+                               re-arming cancels and inserts";
 
     fn new(_n: usize) -> Self {
         Self {
@@ -232,5 +250,13 @@ impl Peer for Hashed {
             self.now += 1;
         }
         fired
+    }
+
+    fn next(&self) -> Option<u64> {
+        match self.wheel.can_skip() {
+            Skip::Empty => None,
+            Skip::Millis(millis) => Some(self.now + u64::from(millis) + 1),
+            Skip::None => Some(self.now + 1),
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::peers::Peer;
 pub(crate) const SPAN: u64 = 60_000;
 
 /// How far out `refresh` keeps its deadlines: half an hour.
-const FAR: u64 = 30 * 60_000;
+pub(crate) const FAR: u64 = 30 * 60_000;
 
 /// By how much later each pass of `refresh` sets them.
 const REFRESH: u64 = 50;
@@ -31,7 +31,7 @@ const SEED: u64 = 7;
 pub(crate) struct Scenario {
     pub(crate) n: usize,
     pub(crate) start: u64,
-    first: Vec<u64>,
+    pub(crate) first: Vec<u64>,
     fresh: Vec<u64>,
 }
 
@@ -70,7 +70,7 @@ impl Scenario {
     }
 
     /// Other deadlines for each pass, without a random number or a division per timer.
-    fn fresh(&self, pass: usize) -> &[u64] {
+    pub(crate) fn fresh(&self, pass: usize) -> &[u64] {
         let from = pass % WINDOWS;
         &self.fresh[from..from + self.n]
     }
@@ -241,6 +241,39 @@ impl<'a, P: Peer> Population<'a, P> {
         self.assert_all(fired);
         times.sort_unstable();
         times
+    }
+
+    /// Times every arm by itself, a clock call included: each timer is cancelled first, which is
+    /// not timed. Sorted.
+    pub(crate) fn arms(&mut self) -> Vec<Duration> {
+        let scenario = self.scenario;
+        let mut times = Vec::with_capacity(scenario.n);
+        self.pass(|peer, held, pass| {
+            for (held, &at) in held.iter_mut().zip(scenario.fresh(pass)) {
+                peer.cancel(held.take());
+                let clock = Instant::now();
+                held.key = Some(peer.arm(at, held.id));
+                times.push(clock.elapsed());
+            }
+        });
+        times.sort_unstable();
+        times
+    }
+
+    /// Fires everything, advancing only to when the peer says there is something to do. How
+    /// many advances that took, and how long, asking included.
+    pub(crate) fn tickless(&mut self) -> (u64, Duration) {
+        let (mut now, mut fired, mut advances) = (self.scenario.start, 0, 0);
+        let clock = Instant::now();
+        while let Some(next) = self.peer.next() {
+            // Some say that it is now when they do not know better.
+            now = next.max(now + 1);
+            fired += self.peer.advance(now);
+            advances += 1;
+        }
+        let elapsed = clock.elapsed();
+        self.assert_all(fired);
+        (advances, elapsed)
     }
 
     /// `IDLE_TICKS` ticks after everything has fired.

@@ -1,24 +1,12 @@
-//! Instructions per operation, counted by valgrind: the same on every run, whatever else
-//! the machine is doing.
-//!
-//! ```text
-//! cargo bench --bench instructions
-//! ```
-//!
-//! Each operation runs under `callgrind` in two processes, in one of them ten thousand times
-//! more often than in the other: the difference is what the operation costs, and the loop
-//! around it. The loop is counted as well, and subtracted.
+//! The operations that are counted, and the wheels they work on.
 
-use std::fmt::Display;
 use std::hint::black_box;
-use std::io::ErrorKind;
-use std::process::{Command, ExitCode};
 
 use tickwheel::{Local, SharedWheel, Tick, Ticks, TimerKey, Wheel};
 
 /// How often an operation runs, in the two processes whose counts are subtracted.
-const FEW: usize = 1_000;
-const MANY: usize = 11_000;
+pub(crate) const FEW: usize = 1_000;
+pub(crate) const MANY: usize = 11_000;
 
 /// Timers of a wheel that is at rest: 10,000 over half an hour of milliseconds.
 const TIMERS: u64 = 10_000;
@@ -28,21 +16,18 @@ const HALF_HOUR: u64 = 30 * 60_000;
 /// them moves ahead of need yet.
 const REST: u64 = 600_000;
 
-/// Asks a process of this program to run one operation.
-const RUN: &str = "--run";
-
-struct Operation {
-    name: &'static str,
+pub(crate) struct Operation {
+    pub(crate) name: &'static str,
     /// Prepares, and then runs the operation so many times, `MANY` at most.
-    run: fn(usize),
+    pub(crate) run: fn(usize),
 }
 
-const LOOP: Operation = Operation {
+pub(crate) const LOOP: Operation = Operation {
     name: "the loop alone",
     run: |times| each(one_far(), times, |_, _| ()),
 };
 
-const OPERATIONS: [Operation; 21] = [
+pub(crate) const OPERATIONS: [Operation; 21] = [
     Operation {
         name: "advance by a tick, 1 far timer",
         run: |times| each(one_far(), times, advance),
@@ -302,97 +287,4 @@ fn advance_shared(wheel: &SharedWheel<u64>, to: Tick) {
 fn poll(wheel: &mut Wheel<u64>, _time: usize) -> Option<u64> {
     let next = wheel.now() + Ticks::new(1);
     Some(wheel.poll(next)?.value)
-}
-
-// --- counting ---
-
-fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let has = |flag: &str| args.iter().any(|arg| arg == flag);
-    if has(RUN) {
-        return exit(run(&args));
-    }
-    if has("--bench") && !has("--test") {
-        return exit(print_table());
-    }
-    for operation in OPERATIONS.iter().chain([&LOOP]) {
-        (operation.run)(1);
-    }
-    println!("every operation ran once; `cargo bench --bench instructions` counts");
-    ExitCode::SUCCESS
-}
-
-fn exit(done: Result<(), String>) -> ExitCode {
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("instructions: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Runs one operation, as `count` asks for it.
-fn run(args: &[String]) -> Result<(), String> {
-    let [_, name, times] = args else {
-        return Err(format!("{RUN} OPERATION TIMES"));
-    };
-    let mut operations = OPERATIONS.iter().chain([&LOOP]);
-    let operation = operations
-        .find(|operation| operation.name == name)
-        .ok_or_else(|| format!("{name}: no such operation"))?;
-    let times = times.parse().ok().filter(|times| *times <= MANY);
-    let times = times.ok_or_else(|| format!("{name}: at most {MANY} times"))?;
-    (operation.run)(times);
-    Ok(())
-}
-
-fn print_table() -> Result<(), String> {
-    match Command::new("valgrind").arg("--version").output() {
-        Ok(version) => println!("{}", String::from_utf8_lossy(&version.stdout)),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            println!("valgrind is not installed; instructions cannot be counted without it");
-            return Ok(());
-        }
-        Err(error) => return Err(format!("valgrind: {error}")),
-    }
-    let bare = per_time(&LOOP)?;
-    println!("| operation | instructions |\n|---|---:|");
-    for operation in &OPERATIONS {
-        println!(
-            "| {} | {:.1} |",
-            operation.name,
-            per_time(operation)? - bare
-        );
-    }
-    println!("\nThe loop around each, {bare:.1} instructions, is subtracted.");
-    Ok(())
-}
-
-/// Instructions that one more time costs.
-fn per_time(operation: &Operation) -> Result<f64, String> {
-    let (few, many) = (count(operation, FEW)?, count(operation, MANY)?);
-    Ok((many as f64 - few as f64) / (MANY - FEW) as f64)
-}
-
-/// Instructions of a whole process that runs `operation` so many times.
-fn count(operation: &Operation, times: usize) -> Result<u64, String> {
-    let name = operation.name;
-    let failed = |what: &dyn Display| format!("counting {name:?}: {what}");
-    let program = std::env::current_exe().map_err(|error| failed(&error))?;
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(program)
-        .args([RUN, name, &times.to_string()])
-        .output()
-        .map_err(|error| failed(&error))?;
-    let report = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        return Err(failed(&report));
-    }
-    let collected = report.lines().find_map(|line| {
-        let (_, count) = line.split_once("Collected :")?;
-        count.trim().parse().ok()
-    });
-    collected.ok_or_else(|| failed(&report))
 }
