@@ -239,9 +239,9 @@ fn a_record_is_forgotten_though_a_hook_has_taken_its_time() {
         .build()
         .unwrap();
     let _ = itself.set(codes.clone());
-    codes.issue("ada", "login").unwrap();
+    let _ = codes.issue("ada", "login").unwrap();
     clock.advance(secs(11));
-    codes.issue("ada", "login").unwrap();
+    let _ = codes.issue("ada", "login").unwrap();
     while timers.advance_to_next(&clock) > 0 {}
     // Not by `remembered`, which would look for what is over.
     let debug = format!("{codes:?}");
