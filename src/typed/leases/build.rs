@@ -72,7 +72,7 @@ where
 
     /// All tokens are larger than that: the mark that [`persist_tokens`](Self::persist_tokens) was last given, or
     /// any number at least as large as all tokens that were ever handed out. The default is 0, so that the first
-    /// token is 1.
+    /// token is 1. If the mark was lost, the [highest](super::FenceGate::highest) that any gate has let pass will do.
     pub fn tokens_from(mut self, high: FencingToken) -> Self {
         self.high = high;
         self

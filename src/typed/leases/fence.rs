@@ -10,6 +10,9 @@ use crate::sync::{AtomicU64, Ordering};
 /// It stands at what the lease protects: a store, a queue, a file server. A lease alone cannot keep
 /// out a holder that believes in it for too long; this can.
 ///
+/// Each resource has a gate of its own: tokens are numbered through all resources of a [`Leases`](super::Leases), so that with one gate
+/// for two the rightful holder of one would be refused for that of the other.
+///
 /// It has to be checked in the same step in which the protected thing is changed, or under the same lock.
 /// A check before an unprotected write leaves a gap in which a later holder passes.
 ///

@@ -21,6 +21,9 @@ use crate::{ArmError, Timers, Timestamp};
 /// and after a failure a ninth later; by timers of its own, in the driver of its runtime. So two renewals may fail
 /// before it is lost.
 ///
+/// The driver renews, not the worker: one that hangs, in a process that does not, keeps its lease for ever. A
+/// [longest hold](super::LeasesBuilder::max_hold), which is off by default, ends that.
+///
 /// It keeps a deadline of its own, counted from the moment before each request that was confirmed, so that it
 /// never believes in the lease for longer than the lessor does, if both clocks run alike. They need not:
 /// what it protects has to check its [token](Self::token).
@@ -29,7 +32,8 @@ use crate::{ArmError, Timers, Timestamp};
 ///
 /// From a third of the time to live before the deadline on it is [at risk](Self::is_at_risk): two renewals
 /// were not confirmed, or the longest hold is near. It is lost at the deadline, at once when the lessor says so, and when the
-/// runtime is shut down. [`is_lost`](Self::is_lost) is exact; [`on_lost`](LeaseGuardOptions::on_lost)
+/// runtime is shut down. [`is_lost`](Self::is_lost) is exact by what
+/// the guard knows: that somebody else has ended the lease it learns with the next renewal. [`on_lost`](LeaseGuardOptions::on_lost)
 /// and [`lost`](Self::lost) follow by the next tick. Lost is for good.
 ///
 /// To release it, or to drop it, first stops the renewals. A renewal that is on its way then changes
