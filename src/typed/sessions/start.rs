@@ -3,10 +3,10 @@
 //! Whoever would start one claims its key, by a hash, and then looks again who lives there; if nobody does
 //! the record is let in by the index, placed in the map, and published. It is let in before its key leads to it, so
 //! that none is ever found for which there is no room, and whoever ends all of a principal finds every one that was
-//! found by key. Should it end before it is placed, its end waits for that.
+//! found by key. Should it end before it is placed, its end waits for that. One that it replaces ends after it was placed.
 //!
 //! Whoever finds a key claimed yields to the thread that has it. That one runs no user code meanwhile but the
-//! hashing and comparing of keys.
+//! hashing and comparing of keys: what the map lets go of is dropped afterwards.
 
 use alloc::sync::Arc;
 #[cfg(feature = "serde")]
