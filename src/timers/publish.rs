@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use metrics::{SharedString, Unit};
 
+use super::histogram::rank;
 use super::{Histogram, Shared, Stats, Timers};
 use crate::Timestamp;
 use crate::sync::Ordering;
@@ -235,7 +236,7 @@ fn quantiles(last: &mut Buckets, histogram: &Histogram) -> [Duration; 3] {
     *last = now;
     let total: u64 = new.iter().map(|(_, count)| count).sum();
     QUANTILES.map(|(_, quantile)| {
-        let wanted = (total as f64 * quantile).ceil() as u64;
+        let wanted = rank(total, quantile);
         let mut seen = 0;
         let reached = new.iter().find(|(_, count)| {
             seen += count;
