@@ -172,6 +172,7 @@
 //!
 //! The minimum supported Rust version is 1.85.
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
 #![warn(
