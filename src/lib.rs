@@ -257,7 +257,7 @@ pub use typed::{
 pub use wheel::{Drain, Expired, Iter, Progress, Turn, Wheel};
 
 /// The examples of the README are tests too.
-#[cfg(all(doctest, feature = "std"))]
+#[cfg(all(doctest, feature = "typed"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
