@@ -356,9 +356,9 @@ where
     K: Hash + Eq + Send + Sync + 'static,
     H: Send + Sync + 'static,
 {
+    /// Looks at no lease: nothing is reclaimed or told by a log.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Leases")
-            .field("len", &self.len())
             .field("high_water", &self.high_water())
             .finish_non_exhaustive()
     }
