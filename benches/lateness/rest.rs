@@ -7,37 +7,36 @@ use std::time::Duration;
 
 use tickwheel::{MonotonicClock, Shutdown, Timers};
 
-use crate::Options;
 use crate::measure::{Late, cpu, offset, since, sleeps};
+use crate::suite::Load;
 
-/// A million timers, and nothing to do.
-pub(crate) fn idle(options: &Options) {
+/// A million timers, and nothing to do: how often the driver woke up, how often other threads did, and
+/// milliseconds of processor time.
+pub(crate) fn idle(load: &Load) -> Vec<f64> {
     let timers = Timers::new().expect("a thread");
-    for n in 0..options.timers {
-        let after = Duration::from_secs(3_600) + offset(n, options.timers) * 360;
+    for n in 0..load.timers {
+        let after = Duration::from_secs(3_600) + offset(n, load.timers) * 360;
         timers.arm(after, |_| {}).expect("no limit");
     }
     thread::sleep(Duration::from_millis(500)); // it has seen them all
     let before = (cpu(), sleeps(), timers.stats().wake_ups);
-    thread::sleep(Duration::from_secs(options.seconds.max(1)));
+    thread::sleep(Duration::from_secs(load.seconds.max(1)));
     let (used, slept) = (cpu() - before.0, sleeps() - before.1);
     let woken = timers.stats().wake_ups - before.2;
-    println!(
-        "idle, {} timers armed for an hour and more: in {} s {woken} wake-ups of the driver, {} of other threads, {used:?} of processor time",
-        options.timers,
-        options.seconds.max(1),
-        slept.saturating_sub(woken + 1), // this thread's own sleep
-    );
+    // This thread's own sleep is none.
+    let others = slept.saturating_sub(woken + 1);
+    vec![woken as f64, others as f64, used.as_secs_f64() * 1e3]
 }
 
 /// Two threads arm, cancel, move and suspend for all they are worth, with some rest; timers are due
-/// within a second. Each timer has one outcome, none is early.
-pub(crate) fn soak(options: &Options) {
+/// within a second. Each timer has one outcome, none is early. How many were armed, how many fired, and
+/// how late.
+pub(crate) fn soak(load: &Load) -> Vec<f64> {
     let clock = MonotonicClock::new();
     let timers = Timers::builder().clock(clock).build().expect("a thread");
     let (start, zero) = since(&clock);
     let late = Late::new();
-    let until = Duration::from_secs(options.seconds).max(Duration::from_millis(200));
+    let until = Duration::from_secs(load.seconds).max(Duration::from_millis(200));
     let outcomes: Arc<[AtomicU64; 2]> = Arc::default(); // fired, dropped
     let armed: u64 = thread::scope(|scope| {
         let workers: Vec<_> = (1..=2_u64)
@@ -104,6 +103,7 @@ pub(crate) fn soak(options: &Options) {
     println!("  batches took {:?}", timers.batch_durations());
     assert_eq!(armed, fired + dropped, "each timer has one outcome");
     assert_eq!(stats.panics, 0);
+    [&[armed as f64, fired as f64][..], &late.quantiles()].concat()
 }
 
 /// Counts what became of a timer, once.

@@ -43,7 +43,7 @@ fn timers() -> Timers {
     Timers::new().expect("a thread for the timers")
 }
 
-pub(crate) fn timeout_tickwheel(effort: Effort) -> f64 {
+pub(crate) fn timeout_tickwheel(effort: &Effort) -> Vec<f64> {
     let timers = timers();
     effort.measure(
         || timers.timeout(AHEAD, answer()),
@@ -51,12 +51,12 @@ pub(crate) fn timeout_tickwheel(effort: Effort) -> f64 {
     )
 }
 
-pub(crate) fn sleep_tickwheel(effort: Effort) -> f64 {
+pub(crate) fn sleep_tickwheel(effort: &Effort) -> Vec<f64> {
     let timers = timers();
     effort.measure(|| timers.sleep(AHEAD), |polled| polled.is_pending())
 }
 
-pub(crate) fn sleeps_tickwheel(effort: Effort) -> f64 {
+pub(crate) fn sleeps_tickwheel(effort: &Effort) -> Vec<f64> {
     let timers = timers();
     twice(|| effort.measure(|| timers.sleep(AHEAD), |polled| polled.is_pending()))
 }
@@ -76,33 +76,33 @@ fn multi() -> Runtime {
     runtime.expect("a runtime")
 }
 
-fn timeout_tokio(runtime: &Runtime, effort: Effort) -> f64 {
+fn timeout_tokio(runtime: &Runtime, effort: &Effort) -> Vec<f64> {
     let make = || tokio::time::timeout(AHEAD, answer());
     runtime.block_on(async { effort.measure(make, |polled| polled.is_ready()) })
 }
 
-fn sleep_tokio(runtime: &Runtime, effort: Effort) -> f64 {
+fn sleep_tokio(runtime: &Runtime, effort: &Effort) -> Vec<f64> {
     let make = || tokio::time::sleep(AHEAD);
     runtime.block_on(async { effort.measure(make, |polled| polled.is_pending()) })
 }
 
-pub(crate) fn timeout_tokio_current(effort: Effort) -> f64 {
+pub(crate) fn timeout_tokio_current(effort: &Effort) -> Vec<f64> {
     timeout_tokio(&current(), effort)
 }
 
-pub(crate) fn timeout_tokio_multi(effort: Effort) -> f64 {
+pub(crate) fn timeout_tokio_multi(effort: &Effort) -> Vec<f64> {
     timeout_tokio(&multi(), effort)
 }
 
-pub(crate) fn sleep_tokio_current(effort: Effort) -> f64 {
+pub(crate) fn sleep_tokio_current(effort: &Effort) -> Vec<f64> {
     sleep_tokio(&current(), effort)
 }
 
-pub(crate) fn sleep_tokio_multi(effort: Effort) -> f64 {
+pub(crate) fn sleep_tokio_multi(effort: &Effort) -> Vec<f64> {
     sleep_tokio(&multi(), effort)
 }
 
-pub(crate) fn sleeps_tokio_multi(effort: Effort) -> f64 {
+pub(crate) fn sleeps_tokio_multi(effort: &Effort) -> Vec<f64> {
     let runtime = multi();
     twice(|| sleep_tokio(&runtime, effort))
 }
@@ -110,7 +110,7 @@ pub(crate) fn sleeps_tokio_multi(effort: Effort) -> f64 {
 // --- smol, which is async-io ---
 
 /// Its timer is made by the first poll that finds the future pending.
-pub(crate) fn timeout_smol(effort: Effort) -> f64 {
+pub(crate) fn timeout_smol(effort: &Effort) -> Vec<f64> {
     let make = || {
         smol::future::or(async { Ok(answer().await) }, async {
             Timer::after(AHEAD).await;
@@ -120,17 +120,17 @@ pub(crate) fn timeout_smol(effort: Effort) -> f64 {
     effort.measure(make, |polled| polled.is_ready())
 }
 
-pub(crate) fn sleep_smol(effort: Effort) -> f64 {
+pub(crate) fn sleep_smol(effort: &Effort) -> Vec<f64> {
     effort.measure(|| Timer::after(AHEAD), |polled| polled.is_pending())
 }
 
-pub(crate) fn sleeps_smol(effort: Effort) -> f64 {
+pub(crate) fn sleeps_smol(effort: &Effort) -> Vec<f64> {
     twice(|| sleep_smol(effort))
 }
 
 // --- futures-timer ---
 
-pub(crate) fn timeout_futures_timer(effort: Effort) -> f64 {
+pub(crate) fn timeout_futures_timer(effort: &Effort) -> Vec<f64> {
     let make = || {
         let delay = Delay::new(AHEAD);
         smol::future::or(async { Ok(answer().await) }, async {
@@ -141,10 +141,10 @@ pub(crate) fn timeout_futures_timer(effort: Effort) -> f64 {
     effort.measure(make, |polled| polled.is_ready())
 }
 
-pub(crate) fn sleep_futures_timer(effort: Effort) -> f64 {
+pub(crate) fn sleep_futures_timer(effort: &Effort) -> Vec<f64> {
     effort.measure(|| Delay::new(AHEAD), |polled| polled.is_pending())
 }
 
-pub(crate) fn sleeps_futures_timer(effort: Effort) -> f64 {
+pub(crate) fn sleeps_futures_timer(effort: &Effort) -> Vec<f64> {
     twice(|| sleep_futures_timer(effort))
 }

@@ -8,22 +8,13 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::harness::{Column, Peer, Shape, Workload};
 use crate::peers;
 
-pub(crate) struct Workload {
-    pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
-    pub(crate) threads: usize,
-    /// Who takes part, the runtime of this crate first.
-    pub(crate) peers: &'static [Peer],
-}
-
-/// Its name, and what finds the figure.
-pub(crate) type Peer = (&'static str, fn(Effort) -> f64);
-
-/// How much is done for a figure.
+/// How much is done for a figure, by how many threads.
 #[derive(Clone, Copy)]
 pub(crate) struct Effort {
+    threads: usize,
     batches: usize,
     batch: u32,
 }
@@ -31,62 +22,102 @@ pub(crate) struct Effort {
 /// How far ahead every deadline is: none is reached.
 pub(crate) const AHEAD: Duration = Duration::from_secs(30);
 
-pub(crate) const WORKLOADS: [Workload; 3] = [
+const COLUMNS: &[Column] = &[("make, poll, drop, ns", 1)];
+
+pub(crate) const WORKLOADS: &[Workload<Effort>] = &[
     Workload {
         name: "timeout",
         about: "Make a timeout of 30 s around a future that is ready, poll it once, drop it. \
                 Nanoseconds.",
-        threads: 1,
+        columns: COLUMNS,
         peers: &[
-            ("tickwheel", peers::timeout_tickwheel),
-            ("tokio, current thread", peers::timeout_tokio_current),
-            ("tokio, multi thread", peers::timeout_tokio_multi),
-            ("smol (async-io), `or`", peers::timeout_smol),
-            ("futures-timer, `or`", peers::timeout_futures_timer),
+            Peer::ours("tickwheel", peers::timeout_tickwheel),
+            Peer::other("tokio, current thread", peers::timeout_tokio_current),
+            Peer::other("tokio, multi thread", peers::timeout_tokio_multi),
+            Peer::other("smol (async-io), `or`", peers::timeout_smol),
+            Peer::other("futures-timer, `or`", peers::timeout_futures_timer),
         ],
+        shapes: |_| vec![Effort::of(1)],
+        sampled: true,
     },
     Workload {
         name: "sleep",
         about: "Make a sleep of 30 s, poll it once, drop it. The clock is read, and the timer \
                 registered and taken out. Nanoseconds.",
-        threads: 1,
+        columns: COLUMNS,
         peers: &[
-            ("tickwheel", peers::sleep_tickwheel),
-            ("tokio, current thread", peers::sleep_tokio_current),
-            ("tokio, multi thread", peers::sleep_tokio_multi),
-            ("smol (async-io)", peers::sleep_smol),
-            ("futures-timer", peers::sleep_futures_timer),
+            Peer::ours("tickwheel", peers::sleep_tickwheel),
+            Peer::other("tokio, current thread", peers::sleep_tokio_current),
+            Peer::other("tokio, multi thread", peers::sleep_tokio_multi),
+            Peer::other("smol (async-io)", peers::sleep_smol),
+            Peer::other("futures-timer", peers::sleep_futures_timer),
         ],
+        shapes: |_| vec![Effort::of(1)],
+        sampled: true,
     },
     Workload {
         name: "sleep, two threads",
         about: "The same in two threads at once, each with a waker of its own. Nanoseconds for each.",
-        threads: 2,
+        columns: COLUMNS,
         peers: &[
-            ("tickwheel", peers::sleeps_tickwheel),
-            ("tokio, multi thread", peers::sleeps_tokio_multi),
-            ("smol (async-io)", peers::sleeps_smol),
-            ("futures-timer", peers::sleeps_futures_timer),
+            Peer::ours("tickwheel", peers::sleeps_tickwheel),
+            Peer::other("tokio, multi thread", peers::sleeps_tokio_multi),
+            Peer::other("smol (async-io)", peers::sleeps_smol),
+            Peer::other("futures-timer", peers::sleeps_futures_timer),
         ],
+        shapes: |_| vec![Effort::of(2)],
+        sampled: true,
     },
 ];
 
+impl Shape for Effort {
+    fn name(&self) -> String {
+        match self.threads {
+            1 => "1 thread".into(),
+            threads => format!("{threads} threads"),
+        }
+    }
+
+    fn n(&self) -> usize {
+        1
+    }
+
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn quick(&self) -> Self {
+        Self {
+            batches: 1,
+            batch: 100,
+            ..*self
+        }
+    }
+
+    fn passes(&self, passes: usize) -> (Self, usize) {
+        let effort = Self {
+            batches: passes,
+            ..*self
+        };
+        (effort, self.batch as usize)
+    }
+}
+
 impl Effort {
-    pub(crate) const TRY: Self = Self {
-        batches: 1,
-        batch: 100,
-    };
-    pub(crate) const MEASURE: Self = Self {
-        batches: 41,
-        batch: 20_000,
-    };
+    const fn of(threads: usize) -> Self {
+        Self {
+            threads,
+            batches: 41,
+            batch: 20_000,
+        }
+    }
 
     /// The median over the batches of what making, polling and dropping one takes, in nanoseconds.
     pub(crate) fn measure<F: Future>(
-        self,
+        &self,
         mut make: impl FnMut() -> F,
         expect: fn(Poll<F::Output>) -> bool,
-    ) -> f64 {
+    ) -> Vec<f64> {
         let waker = Waker::from(Arc::new(Nobody));
         let mut cx = Context::from_waker(&waker);
         let mut once = || {
@@ -104,12 +135,12 @@ impl Effort {
             })
             .collect();
         figures.sort_unstable_by(f64::total_cmp);
-        figures[figures.len() / 2]
+        vec![figures[figures.len() / 2]]
     }
 }
 
-/// The median of what two threads find that begin together.
-pub(crate) fn twice(measure: impl Fn() -> f64 + Sync) -> f64 {
+/// The mean of what two threads find that begin together.
+pub(crate) fn twice(measure: impl Fn() -> Vec<f64> + Sync) -> Vec<f64> {
     let both = Barrier::new(2);
     thread::scope(|scope| {
         let threads = [(); 2].map(|()| {
@@ -119,7 +150,7 @@ pub(crate) fn twice(measure: impl Fn() -> f64 + Sync) -> f64 {
             })
         });
         let figures = threads.map(|thread| thread.join().expect("no thread panics"));
-        (figures[0] + figures[1]) / 2.0
+        vec![f64::midpoint(figures[0][0], figures[1][0])]
     })
 }
 

@@ -1,12 +1,13 @@
 //! What the shared wheel is meant to reach, and whether it does.
 
+use crate::harness::Found;
 use crate::ours::ByLocal;
 use crate::peers::{Owned, Peer, PerThread, Single};
 use crate::published::Tokio;
 use crate::suite::{
-    ARM_CANCEL, BEYOND_A_POWER, BYTES, DRIVE, EVERY_MICROSECOND, LATENCY, REARM_LATER, WORKLOADS,
+    ARM_CANCEL, BEYOND_A_POWER, BYTES, DRIVE, DRIVE_SHAPES, EVERY_MICROSECOND, LATENCY, REARM_LATER,
 };
-use crate::table::Found;
+use crate::workloads::Shape;
 
 /// A figure in the tables: workload, shape, peer, column.
 type Cell = (&'static str, &'static str, &'static str, usize);
@@ -42,7 +43,7 @@ const TWO_MILLION: &str = "1,000,000, 2 threads";
 const P9999: usize = 3;
 
 /// Prints a line for each goal whose figures were measured.
-pub(crate) fn print(found: &[Found]) {
+pub(crate) fn print(found: &[Found<'_, Shape>]) {
     let lines: Vec<_> = goals().iter().filter_map(|goal| goal.line(found)).collect();
     if !lines.is_empty() {
         println!("### Goals\n");
@@ -60,8 +61,7 @@ fn goals() -> Vec<Goal> {
         over: Some((LATENCY, EVERY_MICROSECOND, OURS, P9999)),
         limit: AtLeast(100.0),
     });
-    let drive = WORKLOADS.iter().filter(|workload| workload.name == DRIVE);
-    goals.extend(drive.flat_map(|drive| drive.shapes).map(|shape| Goal {
+    goals.extend(DRIVE_SHAPES.map(|shape| Goal {
         what: format!("drive, {}, ours / single owner", shape.name),
         measured: (DRIVE, shape.name, OURS, 0),
         over: Some((DRIVE, shape.name, Owned::NAME, 0)),
@@ -131,7 +131,7 @@ fn rearm_goals() -> Vec<Goal> {
 // === impl Goal ===
 
 impl Goal {
-    fn line(&self, found: &[Found]) -> Option<String> {
+    fn line(&self, found: &[Found<'_, Shape>]) -> Option<String> {
         let measured = self.value(found)?;
         let (limit, reached) = match self.limit {
             AtMost(limit) => (format!("≤ {limit}"), measured <= limit),
@@ -143,7 +143,7 @@ impl Goal {
     }
 
     /// Nothing when what it is about was not measured.
-    fn value(&self, found: &[Found]) -> Option<f64> {
+    fn value(&self, found: &[Found<'_, Shape>]) -> Option<f64> {
         let measured = figure(found, self.measured)?;
         match self.over {
             Some(over) => Some(measured / figure(found, over)?),
@@ -152,9 +152,7 @@ impl Goal {
     }
 }
 
-fn figure(found: &[Found], (workload, shape, peer, column): Cell) -> Option<f64> {
-    let of_shape = |found: &&Found| found.workload == workload && found.shape == shape;
-    let rows = &found.iter().find(of_shape)?.rows;
-    let row = rows.iter().find(|row| row.name == peer)?;
-    row.figures.get(column).copied()
+fn figure(found: &[Found<'_, Shape>], (workload, shape, peer, column): Cell) -> Option<f64> {
+    let found = found.iter().find(|found| found.workload.name == workload);
+    found?.figure(shape, peer, column)
 }

@@ -6,10 +6,10 @@
 //! slow request among a million quick ones. When they come in steadily, whoever they find
 //! busy, it delays all that came in meanwhile, each by as long as it had to wait.
 
-use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::interrupted::interruptions;
 use crate::peers::{Hand, Peer};
 use crate::threads::together;
 use crate::workloads::{Replaced, SPAN, Shape, Ticks};
@@ -140,15 +140,4 @@ impl Firing {
             while self.now() < came {}
         }
     }
-}
-
-/// How often the system took the processor away from this thread. Zero where it does not say.
-fn interruptions() -> u64 {
-    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-    let count = status
-        .lines()
-        .find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
-    count
-        .and_then(|count| count.trim().parse().ok())
-        .unwrap_or(0)
 }

@@ -1,9 +1,8 @@
 //! What stays resident: per timer, and after many came and went.
 
-use std::fs;
-
 use crate::cross::{Relay, Time};
 use crate::peers::{Hand, Peer};
+use crate::resident::resident;
 use crate::workloads::{Replaced, SPAN, Shape, Ticks};
 
 /// Bytes per timer, armed and filed where the driver will look for it.
@@ -52,19 +51,4 @@ fn grown(passes: usize, mut run: impl FnMut(usize)) -> Vec<f64> {
     run(passes);
     let kib = [resident() as f64 - before as f64, before as f64];
     kib.map(|bytes| bytes / 1024.0).to_vec()
-}
-
-/// Bytes of memory that this process has, as the system says. Zero where it does not.
-fn resident() -> usize {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kib = status.lines().find_map(|line| {
-        let value = line.strip_prefix("VmRSS:")?;
-        value
-            .trim()
-            .strip_suffix("kB")?
-            .trim()
-            .parse::<usize>()
-            .ok()
-    });
-    kib.unwrap_or(0) * 1024
 }

@@ -4,45 +4,15 @@ use std::time::Duration;
 
 use crate::cross::cross;
 use crate::drive::drive;
+use crate::harness::{self, Options, Peer, Workload};
 use crate::latency::latency;
 use crate::memory::{bytes_per_timer, churn, churn_cross};
 use crate::mixed::mixed;
 use crate::one_runtime::OneRuntime;
 use crate::ours::{ByLocal, ByRef};
-use crate::peers::{Owned, Peer, PerThread, Single};
+use crate::peers::{Owned, Peer as _, PerThread, Single};
 use crate::published::{Hashed, Nexus, Tokio};
-use crate::rounds::Column;
 use crate::workloads::{SPAN, Shape, Steps, arm_cancel, rearm_earlier, rearm_later};
-
-pub(crate) struct Workload {
-    pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
-    pub(crate) shapes: &'static [Shape],
-    /// What its figures are.
-    pub(crate) columns: &'static [Column],
-    /// Who takes part, the shared wheel first.
-    pub(crate) peers: &'static [Contender],
-    pub(crate) kind: Kind,
-}
-
-/// One of those that are compared.
-pub(crate) struct Contender {
-    pub(crate) name: &'static str,
-    pub(crate) how: &'static str,
-    pub(crate) measure: fn(&Shape) -> Vec<f64>,
-}
-
-/// What the figures of a workload are about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Nanoseconds per timer come first, so that Criterion can sample it.
-    Time,
-    /// Each run is a distribution.
-    Latency,
-    Memory,
-    /// Memory again; the number of passes is the caller's to say.
-    Churn,
-}
 
 pub(crate) const ARM_CANCEL: &str = "arm_cancel";
 pub(crate) const REARM_LATER: &str = "rearm_later";
@@ -52,107 +22,109 @@ pub(crate) const BYTES: &str = "bytes";
 
 pub(crate) const MILLION: usize = 1_000_000;
 
-pub(crate) const WORKLOADS: [Workload; 10] = [
+pub(crate) const WORKLOADS: &[Workload<Shape>] = &[
     Workload {
         name: ARM_CANCEL,
         about: "Cancel the oldest of 1,000 timers and arm another one, 30 to 60 s ahead. \
                 Nanoseconds per pair and thread.",
-        shapes: &[Shape::of(1, 1_000), Shape::of(2, 1_000)],
+        shapes: |_| vec![Shape::of(1, 1_000), Shape::of(2, 1_000)],
         columns: &[("cancel+arm, ns", 1)],
         peers: &[
-            Contender::new::<ByLocal>(arm_cancel::<ByLocal>),
-            Contender::new::<ByRef>(arm_cancel::<ByRef>),
-            Contender::new::<Single>(arm_cancel::<Single>),
-            Contender::new::<PerThread>(arm_cancel::<PerThread>),
-            Contender::new::<Nexus>(arm_cancel::<Nexus>),
-            Contender::new::<Tokio>(arm_cancel::<Tokio>),
-            Contender::new::<Hashed<false>>(arm_cancel::<Hashed<false>>),
-            Contender::new::<Hashed<true>>(arm_cancel::<Hashed<true>>),
+            Peer::ours(ByLocal::NAME, arm_cancel::<ByLocal>),
+            Peer::ours(ByRef::NAME, arm_cancel::<ByRef>),
+            Peer::other(Single::NAME, arm_cancel::<Single>),
+            Peer::other(PerThread::NAME, arm_cancel::<PerThread>),
+            Peer::other(Nexus::NAME, arm_cancel::<Nexus>),
+            Peer::other(Tokio::NAME, arm_cancel::<Tokio>),
+            Peer::other(<Hashed<false>>::NAME, arm_cancel::<Hashed<false>>),
+            Peer::other(<Hashed<true>>::NAME, arm_cancel::<Hashed<true>>),
         ],
-        kind: Kind::Time,
+        sampled: true,
     },
     Workload {
         name: "mixed",
         about: "Each thread replaces its timers over and over, and the first one drives: nine in ten \
                 are cancelled, one in ten fires. Nanoseconds per timer and thread.",
-        shapes: &[Shape::of(1, 1_000), Shape::of(2, 1_000)],
+        shapes: |_| vec![Shape::of(1, 1_000), Shape::of(2, 1_000)],
         columns: &[("arm and cancel or fire, ns", 1)],
         peers: &[
-            Contender::new::<ByLocal>(mixed::<ByLocal>),
-            Contender::new::<ByRef>(mixed::<ByRef>),
-            Contender::new::<Single>(mixed::<Single>),
-            Contender::new::<PerThread>(mixed::<PerThread>),
-            Contender::new::<Nexus>(mixed::<Nexus>),
-            Contender::new::<Tokio>(mixed::<Tokio>),
-            Contender::new::<Hashed<true>>(mixed::<Hashed<true>>),
+            Peer::ours(ByLocal::NAME, mixed::<ByLocal>),
+            Peer::ours(ByRef::NAME, mixed::<ByRef>),
+            Peer::other(Single::NAME, mixed::<Single>),
+            Peer::other(PerThread::NAME, mixed::<PerThread>),
+            Peer::other(Nexus::NAME, mixed::<Nexus>),
+            Peer::other(Tokio::NAME, mixed::<Tokio>),
+            Peer::other(<Hashed<true>>::NAME, mixed::<Hashed<true>>),
         ],
-        kind: Kind::Time,
+        sampled: true,
     },
     Workload {
         name: REARM_LATER,
         about: "Move all timers to a later deadline, keys in hand, timers scattered. \
                 Nanoseconds per timer and thread.",
-        shapes: &REARM_SHAPES,
+        shapes: |_| REARM_SHAPES.to_vec(),
         columns: &[("rearm, ns", 1)],
         peers: &[
-            Contender::new::<ByLocal>(rearm_later::<ByLocal>),
-            Contender::new::<ByRef>(rearm_later::<ByRef>),
-            Contender::new::<Single>(rearm_later::<Single>),
-            Contender::new::<PerThread>(rearm_later::<PerThread>),
-            Contender::new::<Tokio>(rearm_later::<Tokio>),
+            Peer::ours(ByLocal::NAME, rearm_later::<ByLocal>),
+            Peer::ours(ByRef::NAME, rearm_later::<ByRef>),
+            Peer::other(Single::NAME, rearm_later::<Single>),
+            Peer::other(PerThread::NAME, rearm_later::<PerThread>),
+            Peer::other(Tokio::NAME, rearm_later::<Tokio>),
         ],
-        kind: Kind::Time,
+        sampled: true,
     },
     Workload {
         name: "rearm_earlier",
         about: "Move all timers to an earlier deadline; then the driver looks after what that \
                 left to it. Nanoseconds per timer.",
-        shapes: &REARM_SHAPES,
+        shapes: |_| REARM_SHAPES.to_vec(),
         columns: &[
             ("rearm, ns", 1),
             ("driver, ns", 1),
             ("rearm and driver, ns", 1),
         ],
         peers: &[
-            Contender::new::<ByLocal>(rearm_earlier::<ByLocal>),
-            Contender::new::<ByRef>(rearm_earlier::<ByRef>),
-            Contender::new::<Single>(rearm_earlier::<Single>),
-            Contender::new::<PerThread>(rearm_earlier::<PerThread>),
-            Contender::new::<Tokio>(rearm_earlier::<Tokio>),
+            Peer::ours(ByLocal::NAME, rearm_earlier::<ByLocal>),
+            Peer::ours(ByRef::NAME, rearm_earlier::<ByRef>),
+            Peer::other(Single::NAME, rearm_earlier::<Single>),
+            Peer::other(PerThread::NAME, rearm_earlier::<PerThread>),
+            Peer::other(Tokio::NAME, rearm_earlier::<Tokio>),
         ],
-        kind: Kind::Time,
+        sampled: true,
     },
     Workload {
         name: "cross",
         about: "One thread arms batches of 1,000, another one cancels them, both at once. \
                 Nanoseconds per timer.",
-        shapes: &[Shape::of(2, 1_000)],
+        shapes: |_| vec![Shape::of(2, 1_000)],
         columns: &[("both, ns", 1), ("arm, ns", 1), ("cancel, ns", 1)],
         peers: &[
-            Contender::new::<ByLocal>(cross::<ByLocal>),
-            Contender::new::<ByRef>(cross::<ByRef>),
-            Contender::new::<Single>(cross::<Single>),
-            Contender::new::<PerThread>(cross::<PerThread>),
-            Contender::new::<Tokio>(cross::<Tokio>),
-            Contender::new::<Hashed<false>>(cross::<Hashed<false>>),
+            Peer::ours(ByLocal::NAME, cross::<ByLocal>),
+            Peer::ours(ByRef::NAME, cross::<ByRef>),
+            Peer::other(Single::NAME, cross::<Single>),
+            Peer::other(PerThread::NAME, cross::<PerThread>),
+            Peer::other(Tokio::NAME, cross::<Tokio>),
+            Peer::other(<Hashed<false>>::NAME, cross::<Hashed<false>>),
         ],
-        kind: Kind::Time,
+        sampled: true,
     },
     Workload {
         name: LATENCY,
         about: "Cancel and arm while another thread fires 1,000,000 timers in one advance. \
                 Microseconds per pair.",
-        shapes: &[
-            Shape {
-                name: EVERY_MICROSECOND,
-                every: Duration::from_micros(1),
-                ..Shape::of(2, MILLION)
-            },
-            Shape {
-                name: "back to back",
-                ..Shape::of(2, MILLION)
-            },
-        ],
+        shapes: |_| {
+            vec![
+                Shape {
+                    name: EVERY_MICROSECOND,
+                    every: Duration::from_micros(1),
+                    ..Shape::of(2, MILLION)
+                },
+                Shape {
+                    name: "back to back",
+                    ..Shape::of(2, MILLION)
+                },
+            ]
+        },
         columns: &[
             ("p50, µs", 2),
             ("p99, µs", 2),
@@ -163,90 +135,71 @@ pub(crate) const WORKLOADS: [Workload; 10] = [
             ("interruptions", 0),
         ],
         peers: &[
-            Contender::new::<ByLocal>(latency::<ByLocal>),
-            Contender::new::<ByRef>(latency::<ByRef>),
-            Contender::new::<Single>(latency::<Single>),
-            Contender::new::<PerThread>(latency::<PerThread>),
-            Contender::new::<Nexus>(latency::<Nexus>),
-            Contender::new::<OneRuntime>(latency::<OneRuntime>),
+            Peer::ours(ByLocal::NAME, latency::<ByLocal>),
+            Peer::ours(ByRef::NAME, latency::<ByRef>),
+            Peer::other(Single::NAME, latency::<Single>),
+            Peer::other(PerThread::NAME, latency::<PerThread>),
+            Peer::other(Nexus::NAME, latency::<Nexus>),
+            Peer::other(OneRuntime::NAME, latency::<OneRuntime>),
         ],
-        kind: Kind::Latency,
+        sampled: false,
     },
     Workload {
         name: DRIVE,
         about: "Arm 1,000,000 timers, then fire them all. Nanoseconds per timer.",
-        shapes: &[
-            Shape {
-                name: "over 60 s, one advance",
-                ..Shape::of(1, MILLION)
-            },
-            Shape {
-                name: "over 60 s, an advance per tick",
-                steps: Steps::PerTick,
-                ..Shape::of(1, MILLION)
-            },
-            Shape {
-                name: "in one tick, one advance",
-                span: 1,
-                ..Shape::of(1, MILLION)
-            },
-            Shape {
-                name: "in one tick, an advance per tick",
-                steps: Steps::PerTick,
-                span: 1,
-                ..Shape::of(1, MILLION)
-            },
-        ],
+        shapes: |_| DRIVE_SHAPES.to_vec(),
         columns: &[("fire, ns", 1), ("arm, ns", 1)],
         peers: &[
-            Contender::new::<ByLocal>(drive::<ByLocal>),
-            Contender::new::<ByRef>(drive::<ByRef>),
-            Contender::new::<Owned>(drive::<Owned>),
+            Peer::ours(ByLocal::NAME, drive::<ByLocal>),
+            Peer::ours(ByRef::NAME, drive::<ByRef>),
+            Peer::other(Owned::NAME, drive::<Owned>),
         ],
-        kind: Kind::Time,
+        sampled: true,
     },
     Workload {
         name: BYTES,
         about: "Resident memory of timers with a `u64`, armed and filed. Bytes per timer.",
-        shapes: &[
-            Shape::of(1, MILLION),
-            Shape {
-                name: BEYOND_A_POWER,
-                ..Shape::of(1, 1_100_000)
-            },
-        ],
+        shapes: |_| {
+            vec![
+                Shape::of(1, MILLION),
+                Shape {
+                    name: BEYOND_A_POWER,
+                    ..Shape::of(1, 1_100_000)
+                },
+            ]
+        },
         columns: &[("memory, B/timer", 1)],
         peers: &[
-            Contender::new::<ByLocal>(bytes_per_timer::<ByLocal>),
-            Contender::new::<ByRef>(bytes_per_timer::<ByRef>),
-            Contender::new::<Owned>(bytes_per_timer::<Owned>),
+            Peer::ours(ByLocal::NAME, bytes_per_timer::<ByLocal>),
+            Peer::ours(ByRef::NAME, bytes_per_timer::<ByRef>),
+            Peer::other(Owned::NAME, bytes_per_timer::<Owned>),
         ],
-        kind: Kind::Memory,
+        sampled: false,
     },
     Workload {
         name: "churn",
         about: "Resident memory before and after many timers come and go, 10,000 at a time, \
                 while nobody drives.",
-        shapes: &[Shape::of(1, 10_000)],
+        shapes: |options| vec![Shape::churn(1, options)],
         columns: &[("grown, KiB", 0), ("before, KiB", 0)],
         peers: &[
-            Contender::new::<ByLocal>(churn::<ByLocal>),
-            Contender::new::<ByRef>(churn::<ByRef>),
-            Contender::new::<Single>(churn::<Single>),
+            Peer::ours(ByLocal::NAME, churn::<ByLocal>),
+            Peer::ours(ByRef::NAME, churn::<ByRef>),
+            Peer::other(Single::NAME, churn::<Single>),
         ],
-        kind: Kind::Churn,
+        sampled: false,
     },
     Workload {
         name: "churn_cross",
         about: "The same where one thread arms and another one cancels.",
-        shapes: &[Shape::of(2, 10_000)],
+        shapes: |options| vec![Shape::churn(2, options)],
         columns: &[("grown, KiB", 0), ("before, KiB", 0)],
         peers: &[
-            Contender::new::<ByLocal>(churn_cross::<ByLocal>),
-            Contender::new::<ByRef>(churn_cross::<ByRef>),
-            Contender::new::<Single>(churn_cross::<Single>),
+            Peer::ours(ByLocal::NAME, churn_cross::<ByLocal>),
+            Peer::ours(ByRef::NAME, churn_cross::<ByRef>),
+            Peer::other(Single::NAME, churn_cross::<Single>),
         ],
-        kind: Kind::Churn,
+        sampled: false,
     },
 ];
 
@@ -257,23 +210,39 @@ const REARM_SHAPES: [Shape; 4] = [
     Shape::of(2, MILLION),
 ];
 
+pub(crate) const DRIVE_SHAPES: [Shape; 4] = [
+    Shape {
+        name: "over 60 s, one advance",
+        ..Shape::of(1, MILLION)
+    },
+    Shape {
+        name: "over 60 s, an advance per tick",
+        steps: Steps::PerTick,
+        ..Shape::of(1, MILLION)
+    },
+    Shape {
+        name: "in one tick, one advance",
+        span: 1,
+        ..Shape::of(1, MILLION)
+    },
+    Shape {
+        name: "in one tick, an advance per tick",
+        steps: Steps::PerTick,
+        span: 1,
+        ..Shape::of(1, MILLION)
+    },
+];
+
 /// What doubles has just doubled.
 pub(crate) const BEYOND_A_POWER: &str = "1,100,000, 1 thread";
 
 pub(crate) const EVERY_MICROSECOND: &str = "a request per µs";
 
+/// The option that says how many timers come and go where memory is looked after.
+pub(crate) const CHURN: &str = "--churn";
+
 /// Timers that are gone over: many passes over few timers, few over many.
 const OPERATIONS: usize = 4_000_000;
-
-impl Contender {
-    const fn new<P: Peer>(measure: fn(&Shape) -> Vec<f64>) -> Self {
-        Self {
-            name: P::NAME,
-            how: P::HOW,
-            measure,
-        }
-    }
-}
 
 impl Shape {
     /// So many threads, so many timers, and nothing out of the ordinary.
@@ -298,21 +267,60 @@ impl Shape {
         }
     }
 
-    /// What is special about it beside how many timers and threads there are.
-    pub(crate) fn special(&self) -> &'static str {
-        if self.name.starts_with(|c: char| c.is_ascii_digit()) {
-            ""
-        } else {
-            self.name
+    /// So many threads that replace timers, as often as the options say.
+    fn churn(threads: usize, options: &Options) -> Self {
+        let timers = options.numbers.get(CHURN).copied().unwrap_or(2_000_000);
+        let shape = Self::of(threads, 10_000);
+        Self {
+            passes: timers.div_ceil(shape.n),
+            ..shape
         }
     }
+}
 
-    /// Small enough to see that everything runs.
-    pub(crate) fn quick(&self) -> Self {
+impl harness::Shape for Shape {
+    fn name(&self) -> String {
+        self.name.into()
+    }
+
+    fn special(&self) -> String {
+        if self.name.starts_with(|c: char| c.is_ascii_digit()) {
+            return String::new();
+        }
+        self.name.into()
+    }
+
+    fn n(&self) -> usize {
+        self.n
+    }
+
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn quick(&self) -> Self {
         Self {
             n: self.n.min(200),
             passes: 2,
             ..*self
         }
     }
+
+    fn passes(&self, passes: usize) -> (Self, usize) {
+        (Self { passes, ..*self }, self.n)
+    }
 }
+
+/// How each is used.
+pub(crate) const HOW: &[(&str, &str)] = &[
+    (ByLocal::NAME, ByLocal::HOW),
+    (ByRef::NAME, ByRef::HOW),
+    (Single::NAME, Single::HOW),
+    (PerThread::NAME, PerThread::HOW),
+    (Nexus::NAME, Nexus::HOW),
+    (Tokio::NAME, Tokio::HOW),
+    (<Hashed<false>>::NAME, <Hashed<false>>::HOW),
+    (<Hashed<true>>::NAME, <Hashed<true>>::HOW),
+    (OneRuntime::NAME, OneRuntime::HOW),
+    (Owned::NAME, Owned::HOW),
+];

@@ -1,11 +1,10 @@
 //! What stays resident, for each session, lease and subject.
 
-use std::fs;
-
 use crate::batches::random_keys;
 use crate::codes::unlimited;
 use crate::leases::Lend;
 use crate::peers::{IDLE, Store};
+use crate::resident::resident;
 use crate::suite::Shape;
 
 /// Bytes for each session. Its key, where a caller keeps it, does not count.
@@ -49,14 +48,4 @@ fn grown<T>(shape: &Shape, make: impl FnOnce() -> T) -> Vec<f64> {
     let taken = resident().saturating_sub(before);
     drop(made);
     vec![taken as f64 / shape.n as f64]
-}
-
-/// Bytes of memory that this process has, as the system says. Zero where it does not.
-fn resident() -> usize {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let kib = status.lines().find_map(|line| {
-        let value = line.strip_prefix("VmRSS:")?.trim();
-        value.strip_suffix("kB")?.trim().parse::<usize>().ok()
-    });
-    kib.unwrap_or(0) * 1024
 }

@@ -3,7 +3,6 @@
 //! The thread of the runtime ends them. Another one reads sessions that live, one after the other, and now and then looks
 //! at one that is to expire, before and after it is due.
 
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -13,6 +12,7 @@ use rand::{RngExt, SeedableRng};
 use tickwheel::{SessionLimits, SessionPolicy, Sessions, Timers, Timestamp};
 
 use crate::batches::{random_keys, shuffled};
+use crate::interrupted::interruptions;
 use crate::peers::{IDLE, timers};
 use crate::suite::Shape;
 
@@ -200,14 +200,4 @@ impl Found {
             f64::from(self.samples[sample as usize]) / 1e3
         })
     }
-}
-
-/// How often the system took the processor away from this thread. Zero where it does not say.
-fn interruptions() -> u64 {
-    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-    let count = status
-        .lines()
-        .find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
-    let count = count.and_then(|count| count.trim().parse().ok());
-    count.unwrap_or(0)
 }

@@ -3,30 +3,13 @@
 use crate::codes;
 use crate::expire::{Driven, expire};
 use crate::get::get;
-use crate::leases::{Lend, Ours, Papaya, again, renew};
+use crate::harness::{self, Options, Peer, Workload};
+use crate::leases::{Lend as _, Ours, Papaya, again, renew};
 use crate::memory::{of_codes, of_leases, of_sessions};
-use crate::peers::{ById, Get, Store, Touch};
+use crate::peers::{ById, Get, Store as _, Touch};
 use crate::published::{MiniMoka, Moka, MokaExpiry, Tower};
-use crate::rounds::Column;
 use crate::storm::storm;
 use crate::textbook::Textbook;
-
-pub(crate) struct Workload {
-    pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
-    pub(crate) shapes: &'static [Shape],
-    /// What its figures are.
-    pub(crate) columns: &'static [Column],
-    /// Who takes part, this crate first.
-    pub(crate) peers: &'static [Contender],
-    pub(crate) kind: Kind,
-}
-
-/// One of those that are compared.
-pub(crate) struct Contender {
-    pub(crate) name: &'static str,
-    pub(crate) measure: fn(&Shape) -> Vec<f64>,
-}
 
 /// What a workload is given.
 #[derive(Clone, Copy, Debug)]
@@ -41,39 +24,28 @@ pub(crate) struct Shape {
     pub(crate) batches: usize,
 }
 
-/// What the figures of a workload are about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Nanoseconds per operation come first, so that Criterion can sample it.
-    Time,
-    /// Much goes on while no clock runs, so that Criterion cannot.
-    Table,
-    /// A distribution. How many sessions there are is the caller's to say.
-    Storm,
-}
-
 /// What the batches of a workload come to.
-const NANOS: &[Column] = &[("10th percentile, ns", 1), ("median, ns", 1)];
+const NANOS: &[harness::Column] = &[("10th percentile, ns", 1), ("median, ns", 1)];
 
-pub(crate) const WORKLOADS: [Workload; 7] = [
+pub(crate) const WORKLOADS: &[Workload<Shape>] = &[
     Workload {
         name: "get",
         about: "Read a session that lives, which is a use of it, in an order without a pattern. \
                 Real clocks. Nanoseconds for each, in each thread. `Sessions::touch` reads no \
                 value; `MemoryStore` has no touch, so a session is loaded and saved again.",
-        shapes: &ONE_AND_TWO,
+        shapes: |_| ONE_AND_TWO.to_vec(),
         columns: NANOS,
         peers: &[
-            Contender::of::<Get>(get::<Get>),
-            Contender::of::<Touch>(get::<Touch>),
-            Contender::of::<ById>(get::<ById>),
-            Contender::of::<Moka>(get::<Moka>),
-            Contender::of::<MokaExpiry>(get::<MokaExpiry>),
-            Contender::of::<MiniMoka>(get::<MiniMoka>),
-            Contender::of::<Textbook>(get::<Textbook>),
-            Contender::of::<Tower>(get::<Tower>),
+            Peer::ours(Get::NAME, get::<Get>),
+            Peer::ours(Touch::NAME, get::<Touch>),
+            Peer::ours(ById::NAME, get::<ById>),
+            Peer::other(Moka::NAME, get::<Moka>),
+            Peer::other(MokaExpiry::NAME, get::<MokaExpiry>),
+            Peer::other(MiniMoka::NAME, get::<MiniMoka>),
+            Peer::other(Textbook::NAME, get::<Textbook>),
+            Peer::other(Tower::NAME, get::<Tower>),
         ],
-        kind: Kind::Time,
+        sampled: true,
     },
     Workload {
         name: "expire",
@@ -81,26 +53,28 @@ pub(crate) const WORKLOADS: [Workload; 7] = [
                 taken out. What a store puts off until somebody asks for it is asked for. The \
                 least of some passes, in nanoseconds per session. Peers are on real clocks. \
                 `MemoryStore` does not take part: it keeps what has expired.",
-        shapes: &[
-            Shape {
-                batches: 11,
-                ..Shape::of(1, 1_000)
-            },
-            Shape {
-                batches: 5,
-                ..Shape::of(1, 100_000)
-            },
-        ],
+        shapes: |_| {
+            vec![
+                Shape {
+                    batches: 11,
+                    ..Shape::of(1, 1_000)
+                },
+                Shape {
+                    batches: 5,
+                    ..Shape::of(1, 100_000)
+                },
+            ]
+        },
         columns: &[("start, ns", 1), ("take out, ns", 1)],
         peers: &[
-            Contender::of::<Driven<true>>(expire::<Driven<true>>),
-            Contender::of::<Driven<false>>(expire::<Driven<false>>),
-            Contender::of::<Moka>(expire::<Moka>),
-            Contender::of::<MokaExpiry>(expire::<MokaExpiry>),
-            Contender::of::<MiniMoka>(expire::<MiniMoka>),
-            Contender::of::<Textbook>(expire::<Textbook>),
+            Peer::ours(<Driven<false>>::NAME, expire::<Driven<false>>),
+            Peer::ours(<Driven<true>>::NAME, expire::<Driven<true>>),
+            Peer::other(Moka::NAME, expire::<Moka>),
+            Peer::other(MokaExpiry::NAME, expire::<MokaExpiry>),
+            Peer::other(MiniMoka::NAME, expire::<MiniMoka>),
+            Peer::other(Textbook::NAME, expire::<Textbook>),
         ],
-        kind: Kind::Table,
+        sampled: false,
     },
     Workload {
         name: "code",
@@ -108,43 +82,48 @@ pub(crate) const WORKLOADS: [Workload; 7] = [
                 without a pattern. The digests are BLAKE3, keyed, of the same texts: who is meant, \
                 and the answer. What is left without them is measured in the same process. \
                 Nanoseconds for each.",
-        shapes: &[
-            Shape {
-                batch: 1_000,
-                ..Shape::of(1, 1_000)
-            },
-            Shape::of(1, 100_000),
-        ],
+        shapes: |_| {
+            vec![
+                Shape {
+                    batch: 1_000,
+                    ..Shape::of(1, 1_000)
+                },
+                Shape::of(1, 100_000),
+            ]
+        },
         columns: NANOS,
         peers: &[
-            Contender::new("right", codes::right),
-            Contender::new("wrong", codes::wrong),
-            Contender::new("of an unknown subject", codes::unknown),
-            Contender::new("the two digests alone", codes::digests),
-            Contender::new("wrong, without the digests", codes::rest),
+            answer("right", codes::right),
+            answer("wrong", codes::wrong),
+            answer("of an unknown subject", codes::unknown),
+            Peer {
+                ours: false,
+                ..answer("the two digests alone", codes::digests)
+            },
+            answer("wrong, without the digests", codes::rest),
         ],
-        kind: Kind::Time,
+        sampled: true,
     },
     Workload {
-        name: "lease",
+        name: LEASE,
         about: "Release a lease and acquire it again, which nobody else wants. Each thread has \
                 leases of its own: one, or many, in an order without a pattern. Nanoseconds per \
                 pair and thread.",
-        shapes: &LEASES,
+        shapes: |options| leases(LEASE, options),
         columns: NANOS,
         peers: &[
-            Contender::new(Ours::NAME, again::<Ours>),
-            Contender::new(Papaya::NAME, again::<Papaya>),
+            Peer::ours(Ours::NAME, again::<Ours>),
+            Peer::other(Papaya::NAME, again::<Papaya>),
         ],
-        kind: Kind::Time,
+        sampled: true,
     },
     Workload {
-        name: "renew",
+        name: RENEW,
         about: "Renew a lease. Otherwise as before. Nanoseconds for each, in each thread.",
-        shapes: &LEASES,
+        shapes: |options| leases(RENEW, options),
         columns: NANOS,
-        peers: &[Contender::new(Ours::NAME, renew::<Ours>)],
-        kind: Kind::Time,
+        peers: &[Peer::ours(Ours::NAME, renew::<Ours>)],
+        sampled: true,
     },
     Workload {
         name: "storm",
@@ -154,10 +133,12 @@ pub(crate) const WORKLOADS: [Workload; 7] = [
                 checked. Microseconds that a read takes, with twice the reading of the clock; \
                 the last end after its deadline in milliseconds; how often the system took the \
                 processor away from the reader.",
-        shapes: &[Shape {
-            name: "1,000,000",
-            ..Shape::of(1, 1_000_000)
-        }],
+        shapes: |options| {
+            vec![Shape {
+                name: "in a second",
+                ..Shape::of(1, options.numbers.get(STORM).copied().unwrap_or(1_000_000))
+            }]
+        },
         columns: &[
             ("calm p50, µs", 2),
             ("calm p99, µs", 2),
@@ -172,39 +153,62 @@ pub(crate) const WORKLOADS: [Workload; 7] = [
             ("last late by, ms", 1),
             ("interrupted", 0),
         ],
-        peers: &[Contender::of::<Get>(storm)],
-        kind: Kind::Storm,
+        peers: &[Peer::ours(Get::NAME, storm)],
+        sampled: false,
     },
     Workload {
         name: "bytes",
         about: "Resident memory. Bytes for each session, with a key and a value of 16 bytes; for \
                 each lease held, with a name of 16 bytes, a holder of 8, and what it has in hand; \
                 for each subject that has a code.",
-        shapes: &[
-            Shape {
-                name: "900,000",
-                ..Shape::of(1, 900_000)
-            },
-            Shape {
-                name: "1,000,000",
-                ..Shape::of(1, 1_000_000)
-            },
-        ],
+        shapes: |_| {
+            vec![
+                Shape {
+                    name: "900,000",
+                    ..Shape::of(1, 900_000)
+                },
+                Shape {
+                    name: "1,000,000",
+                    ..Shape::of(1, 1_000_000)
+                },
+            ]
+        },
         columns: &[("memory, B", 1)],
         peers: &[
-            Contender::new("Sessions", of_sessions::<Get>),
-            Contender::new("SessionStore", of_sessions::<ById>),
-            Contender::of::<Moka>(of_sessions::<Moka>),
-            Contender::of::<MokaExpiry>(of_sessions::<MokaExpiry>),
-            Contender::of::<MiniMoka>(of_sessions::<MiniMoka>),
-            Contender::of::<Textbook>(of_sessions::<Textbook>),
-            Contender::new("Leases", of_leases::<Ours>),
-            Contender::new("papaya, as leases", of_leases::<Papaya>),
-            Contender::new("OneTimeCodes", of_codes),
+            doing(A_SESSION, Peer::ours("Sessions", of_sessions::<Get>)),
+            doing(A_SESSION, Peer::ours("SessionStore", of_sessions::<ById>)),
+            doing(A_SESSION, Peer::other(Moka::NAME, of_sessions::<Moka>)),
+            doing(
+                A_SESSION,
+                Peer::other(MokaExpiry::NAME, of_sessions::<MokaExpiry>),
+            ),
+            doing(
+                A_SESSION,
+                Peer::other(MiniMoka::NAME, of_sessions::<MiniMoka>),
+            ),
+            doing(
+                A_SESSION,
+                Peer::other(Textbook::NAME, of_sessions::<Textbook>),
+            ),
+            doing(A_LEASE, Peer::ours("Leases", of_leases::<Ours>)),
+            doing(
+                A_LEASE,
+                Peer::other("papaya, as leases", of_leases::<Papaya>),
+            ),
+            doing(
+                "a subject with a code",
+                Peer::ours("OneTimeCodes", of_codes),
+            ),
         ],
-        kind: Kind::Table,
+        sampled: false,
     },
 ];
+
+const LEASE: &str = "lease";
+const RENEW: &str = "renew";
+
+/// The option that says how many sessions expire within a second.
+pub(crate) const STORM: &str = "--storm";
 
 const ONE_AND_TWO: [Shape; 4] = [
     Shape::of(1, 1_000),
@@ -228,14 +232,16 @@ const LEASES: [Shape; 6] = [
     ONE_AND_TWO[3],
 ];
 
-impl Contender {
-    const fn new(name: &'static str, measure: fn(&Shape) -> Vec<f64>) -> Self {
-        Self { name, measure }
-    }
+const A_SESSION: &str = "a session";
+const A_LEASE: &str = "a lease";
 
-    const fn of<S: Store>(measure: fn(&Shape) -> Vec<f64>) -> Self {
-        Self::new(S::NAME, measure)
-    }
+/// An answer to a code: each kind is a matter of its own.
+const fn answer(name: &'static str, measure: fn(&Shape) -> Vec<f64>) -> Peer<Shape> {
+    doing(name, Peer::ours(name, measure))
+}
+
+const fn doing(does: &'static str, peer: Peer<Shape>) -> Peer<Shape> {
+    Peer { does, ..peer }
 }
 
 impl Shape {
@@ -254,9 +260,30 @@ impl Shape {
             batches: 400,
         }
     }
+}
 
-    /// Small enough to see that everything runs.
-    pub(crate) fn quick(&self) -> Self {
+/// These take a minute, and are left out where all is to be quick.
+fn leases(workload: &str, options: &Options) -> Vec<Shape> {
+    if options.json && !options.full && !options.names(workload) {
+        return Vec::new();
+    }
+    LEASES.to_vec()
+}
+
+impl harness::Shape for Shape {
+    fn name(&self) -> String {
+        self.name.into()
+    }
+
+    fn n(&self) -> usize {
+        self.n
+    }
+
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn quick(&self) -> Self {
         Self {
             n: self.n.min(200),
             batch: self.batch.min(200),
@@ -264,4 +291,37 @@ impl Shape {
             ..*self
         }
     }
+
+    fn passes(&self, passes: usize) -> (Self, usize) {
+        let shape = Self {
+            batches: passes,
+            ..*self
+        };
+        (shape, self.batch)
+    }
 }
+
+/// How each is used.
+pub(crate) const HOW: &[(&str, &str)] = &[
+    (
+        "Sessions, SessionStore, Leases, OneTimeCodes",
+        "on `Timers` with its thread, and real clocks unless it says otherwise",
+    ),
+    (
+        "moka",
+        "`sync::Cache`, with `time_to_idle`, and with an `Expiry` for each entry",
+    ),
+    ("mini-moka", "`sync::Cache` with `time_to_idle`"),
+    (
+        "tower-sessions MemoryStore",
+        "it has no touch: a session is loaded, and saved with another date",
+    ),
+    (
+        "Mutex<HashMap + BinaryHeap>",
+        "what a textbook has: dead entries of the heap are passed over when they come up",
+    ),
+    (
+        "papaya alone",
+        "the map under `Leases`, without deadlines: what a lease costs at least",
+    ),
+];

@@ -5,10 +5,11 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use crate::figures::nanos;
+use crate::harness::Column;
 use crate::memory;
 use crate::peers::Peer;
 use crate::quiet::undisturbed;
-use crate::rounds::Column;
+use crate::suite::Setting;
 use crate::workloads::{FAR, SPAN, Scenario};
 
 pub(crate) const BURST_COLUMNS: [Column; 3] = [
@@ -18,7 +19,8 @@ pub(crate) const BURST_COLUMNS: [Column; 3] = [
 ];
 
 /// Arms all for the same tick, and goes there tick by tick.
-pub(crate) fn burst<P: Peer>(scenario: &Scenario) -> Vec<f64> {
+pub(crate) fn burst<P: Peer>(setting: &Setting) -> Vec<f64> {
+    let scenario = &setting.scenario();
     undisturbed(|| burst_once::<P>(scenario))
 }
 
@@ -47,7 +49,8 @@ pub(crate) const NOTHING_COLUMNS: [Column; 1] = [("nothing due, ns", 1)];
 const TICKS: u64 = 20_000;
 
 /// Advances tick by tick while everything that is armed is due in half an hour.
-pub(crate) fn nothing<P: Peer>(scenario: &Scenario) -> Vec<f64> {
+pub(crate) fn nothing<P: Peer>(setting: &Setting) -> Vec<f64> {
+    let scenario = &setting.scenario();
     let (mut peer, keys, _) = filled::<P>(scenario, |at| at + FAR);
     let clock = Instant::now();
     for tick in 1..=TICKS {
@@ -65,7 +68,8 @@ const DAY: u64 = 24 * 60 * 60 * 1_000;
 const JUMPS: u32 = 20;
 
 /// Advances by half a day at once, over timers that are spread over a day.
-pub(crate) fn jump<P: Peer>(scenario: &Scenario) -> Vec<f64> {
+pub(crate) fn jump<P: Peer>(setting: &Setting) -> Vec<f64> {
+    let scenario = &setting.scenario();
     let n = scenario.n as u64;
     let mut total = Duration::ZERO;
     for _ in 0..JUMPS {
@@ -93,7 +97,8 @@ const A_TICK: usize = 100;
 
 /// Replaces the oldest timer by one that is due half a minute to a minute and a half later,
 /// again and again, while time goes on: bytes for each armed timer, before and after.
-pub(crate) fn churn<P: Peer>(scenario: &Scenario) -> Vec<f64> {
+pub(crate) fn churn<P: Peer>(setting: &Setting) -> Vec<f64> {
+    let scenario = &setting.scenario();
     let (n, before) = (scenario.n, memory::live());
     let (mut peer, mut keys, _) = filled::<P>(scenario, |at| at + SPAN / 2);
     let keys_take = keys.capacity() * size_of::<Option<P::Key>>();

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use crate::harness::Column;
 use crate::peers::Peer;
 use crate::quiet::undisturbed;
-use crate::rounds::Column;
-use crate::workloads::{IDLE_TICKS, Population, Scenario};
+use crate::suite::Setting;
+use crate::workloads::{IDLE_TICKS, Population};
 
 /// What `measure` returns, in that order: heading and digits after the point.
 ///
@@ -28,7 +29,8 @@ const OPERATIONS: usize = 2_000_000;
 /// Arming is timed from empty, which makes a peer that deletes lazily grow with each pass.
 const MOST_ARMS: usize = 20;
 
-pub(crate) fn measure<P: Peer>(scenario: &Scenario) -> Vec<f64> {
+pub(crate) fn life<P: Peer>(setting: &Setting) -> Vec<f64> {
+    let scenario = &setting.scenario();
     let passes = (OPERATIONS / scenario.n).clamp(2, 200);
     let per_timer = |total: Duration, passes: usize| nanos(total) / (passes * scenario.n) as f64;
     let mean = |pass: &mut dyn FnMut() -> Duration, passes| {
@@ -81,7 +83,8 @@ pub(crate) const LATENCY_COLUMNS: [Column; 12] = [
 
 const SHARES: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 1.0];
 
-pub(crate) fn latency<P: Peer>(scenario: &Scenario) -> Vec<f64> {
+pub(crate) fn latency<P: Peer>(setting: &Setting) -> Vec<f64> {
+    let scenario = &setting.scenario();
     let advances = undisturbed(|| Population::<P>::mixed(scenario).advances());
     let arms = undisturbed(|| Population::<P>::scattered(scenario).arms());
     let shares = |times: &[Duration]| SHARES.map(|share| quantile(times, share));
@@ -91,7 +94,8 @@ pub(crate) fn latency<P: Peer>(scenario: &Scenario) -> Vec<f64> {
 pub(crate) const TICKLESS_COLUMNS: [Column; 2] =
     [("advances, tickless", 0), ("expire, tickless, ns", 1)];
 
-pub(crate) fn tickless<P: Peer>(scenario: &Scenario) -> Vec<f64> {
+pub(crate) fn tickless<P: Peer>(setting: &Setting) -> Vec<f64> {
+    let scenario = &setting.scenario();
     let (advances, elapsed) = Population::<P>::mixed(scenario).tickless();
     vec![advances as f64, nanos(elapsed) / scenario.n as f64]
 }

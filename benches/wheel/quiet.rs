@@ -1,6 +1,6 @@
 //! Whether the system left the thread alone while single calls were timed.
 
-use std::fs;
+use crate::interrupted::interruptions;
 
 /// How often to try again when the system took the processor away.
 const TRIES: usize = 5;
@@ -18,15 +18,4 @@ pub(crate) fn undisturbed<R>(mut work: impl FnMut() -> R) -> R {
         }
     }
     work()
-}
-
-/// How often the system took the processor away from this thread. Zero where it does not say.
-fn interruptions() -> u64 {
-    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-    let count = status
-        .lines()
-        .find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
-    count
-        .and_then(|count| count.trim().parse().ok())
-        .unwrap_or(0)
 }

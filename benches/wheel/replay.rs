@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use crate::figures::{nanos, tail};
+use crate::harness::Column;
 use crate::memory;
 use crate::peers::Peer;
 use crate::quiet::undisturbed;
-use crate::rounds::Column;
+use crate::suite::Setting;
 use crate::trace::{Act, IDLE, Trace};
-use crate::workloads::Scenario;
 
 pub(crate) const COLUMNS: [Column; 4] = [
     ("an event of the trace, ns", 1),
@@ -20,7 +20,8 @@ pub(crate) const COLUMNS: [Column; 4] = [
 const SEED: u64 = 7;
 
 /// Replays it twice: once as a whole, and once with a clock around every advance.
-pub(crate) fn replay<P: Peer>(scenario: &Scenario) -> Vec<f64> {
+pub(crate) fn replay<P: Peer>(setting: &Setting) -> Vec<f64> {
+    let scenario = &setting.scenario();
     let trace = Trace::new(SEED, scenario.n);
     let (whole, bytes) = play::<P>(&trace, |peer, tick| peer.advance(tick));
     let mut times = undisturbed(|| {

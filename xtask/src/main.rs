@@ -3,6 +3,7 @@
 //! ```text
 //! cargo xtask bench [--full] [--only BENCH]..  measures, saves docs/results.json, draws the page
 //! cargo xtask page                             draws it again from docs/results.json
+//! cargo xtask compare OLD.json NEW.json        what has changed, in Markdown
 //! cargo xtask instructions [--update]          compares instruction counts with the baseline
 //! ```
 //!
@@ -10,15 +11,18 @@
 //! |---|---|
 //! | `bench` | builds and runs the benches |
 //! | `results` | what they found, and where it is kept |
+//! | `compare` | what has changed from one file of results to another |
 //! | `machine` | on what, by what, and when |
 //! | `page`, `sections` | the page and its parts |
 //! | `pictures` | which pictures are drawn of which figures |
 //! | `tables` | the tables, ours beside the best of the others |
+//! | `worst` | the longest and the largest |
 //! | `chart` | charts in SVG |
 //! | `instructions` | the baseline of instruction counts |
 
 mod bench;
 mod chart;
+mod compare;
 mod instructions;
 mod machine;
 mod page;
@@ -26,6 +30,7 @@ mod pictures;
 mod results;
 mod sections;
 mod tables;
+mod worst;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -37,6 +42,9 @@ const USAGE: &str = "cargo xtask bench [--full] [--only wheel|shared|runtime|lat
     on the page.
 cargo xtask page
     Draws the page again from docs/results.json.
+cargo xtask compare OLD.json NEW.json
+    Prints a Markdown table: each figure of ours before and now, and beside the best of the others.
+    Both are files as docs/results.json is one.
 cargo xtask instructions [--update]
     Counts instructions with valgrind. Fails when an operation takes over 5% more than
     benches/instructions.baseline says; --update writes that file anew.";
@@ -47,6 +55,7 @@ fn main() -> ExitCode {
     let done = match args.as_slice() {
         ["bench", options @ ..] => bench::run(options),
         ["page"] => page::draw(),
+        ["compare", old, new] => compare::print(old, new),
         ["instructions"] => instructions::check(),
         ["instructions", "--update"] => instructions::update(),
         _ => Err(format!("what is wanted?\n\n{USAGE}")),

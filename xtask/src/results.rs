@@ -68,8 +68,29 @@ pub(crate) struct Failure {
 
 impl Results {
     pub(crate) fn load() -> Result<Self, String> {
-        let text = crate::read(FILE)?;
-        serde_json::from_str(&text).map_err(|error| format!("{FILE}: {error}"))
+        Self::parse(FILE, &crate::read(FILE)?)
+    }
+
+    /// From any file.
+    pub(crate) fn load_from(path: &str) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+        Self::parse(path, &text)
+    }
+
+    fn parse(path: &str, text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| format!("{path}: {error}"))
+    }
+
+    /// Of one bench, without a machine.
+    #[cfg(test)]
+    pub(crate) fn of(bench: &str, lines: Vec<Line>) -> Self {
+        let run = Run {
+            lines,
+            ..Run::default()
+        };
+        Self {
+            benches: [(bench.into(), run)].into(),
+        }
     }
 
     /// A line for each line, so that a change of one shows as one.

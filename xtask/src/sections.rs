@@ -1,11 +1,10 @@
 //! Parts of the page that are words and tables.
 
-use std::collections::BTreeMap;
-
-use crate::chart::{Unit, escape, quantity};
+use crate::chart::escape;
 use crate::instructions;
-use crate::results::{Figure, Line, Results};
-use crate::tables::{Compared, by_timers, everything, listed};
+use crate::machine::Machine;
+use crate::results::{Line, Results};
+use crate::tables::{Compared, by_timers, everything, listed, peer_by_peer};
 
 pub(crate) fn title(title: &str) -> String {
     let id = title
@@ -14,28 +13,38 @@ pub(crate) fn title(title: &str) -> String {
     format!("<h2 id=\"{id}\">{}</h2>\n", escape(title))
 }
 
+/// What is said before all else: on what machine, when, and by which command.
 pub(crate) fn head(results: &Results) -> String {
-    let mut html = String::from(
-        "<h1>tickwheel: how fast</h1>\n\
-         <p>Every peer runs the same code through a small trait, in a process of its own, in turns. \
-         Ratios carry further than digits: run it on your machine. What is slower than the best of \
-         the others is <span class=\"loss\">red</span>.</p>\n",
-    );
-    let Some(latest) = results
-        .benches
-        .values()
-        .map(|run| &run.machine)
-        .max_by(|a, b| a.date.cmp(&b.date))
-    else {
+    let mut html = String::from("<h1>tickwheel beside its peers</h1>\n");
+    if let Some(latest) = latest(results) {
+        html += &format!(
+            "<p class=\"mute\">{} · {} · {}, {} · {} · made by <code>{}</code> · \
+             <a href=\"#measured-on\">versions</a></p>\n",
+            escape(&latest.date),
+            escape(&latest.processor),
+            escape(&latest.memory),
+            escape(&latest.system),
+            escape(&latest.rustc),
+            escape(&latest.command),
+        );
+    }
+    html + "<p>Every peer runs the same code through a small trait, in a process of its own, in \
+           turns. Ratios carry further than digits: run it on your machine. What is slower or larger \
+           than the best of the others is <span class=\"loss\">red</span>; this crate is \
+           <span class=\"us\">blue</span> in every picture, and each peer has one colour.</p>\n"
+}
+
+fn latest(results: &Results) -> Option<&Machine> {
+    let machines = results.benches.values().map(|run| &run.machine);
+    machines.max_by(|a, b| a.date.cmp(&b.date))
+}
+
+/// What each bench was measured on, and with which versions.
+pub(crate) fn measured_on(results: &Results) -> String {
+    let mut html = title("Measured on");
+    let Some(latest) = latest(results) else {
         return html;
     };
-    html += &format!(
-        "<p class=\"mute\">{}, {}, {} · {}</p>\n",
-        escape(&latest.processor),
-        escape(&latest.memory),
-        escape(&latest.system),
-        escape(&latest.rustc),
-    );
     let versions = latest.versions.iter();
     let versions: Vec<_> = versions
         .map(|(name, version)| format!("{} {}", escape(name), escape(version)))
@@ -76,9 +85,21 @@ pub(crate) fn head(results: &Results) -> String {
 /// The ratios, first of one owner by how many timers, then of the rest.
 pub(crate) fn glance(all: &[Compared<'_>]) -> String {
     let mut html = title("At a glance");
-    html += "<p>How many times as long, or as large, the best of the others is. It is a different one \
-             from row to row: rest the pointer on a cell to see which.</p>\n";
+    let ratios: Vec<f64> = all.iter().filter_map(Compared::ratio).collect();
+    let (ahead, behind) = (
+        ratios.iter().filter(|ratio| **ratio > 1.05).count(),
+        ratios.iter().filter(|ratio| **ratio < 0.95).count(),
+    );
+    html += &format!(
+        "<p>Of {} figures that peers have too, this crate is ahead of the best of them in {ahead}, \
+         behind in <a href=\"#where-we-lose\">{behind}</a>, and level, within a twentieth, in {}. \
+         The table says how many times as long, or as large, the best of the others is, and which one \
+         that is, by how many timers are armed.</p>\n",
+        ratios.len(),
+        ratios.len() - ahead - behind,
+    );
     html += &by_timers(all, &["life", "nothing due", "burst", "tickless"]);
+    html += &peer_by_peer(all);
     for (bench, name) in [
         ("wheel", "Carries, the trace, memory, a long jump"),
         ("shared", "Several threads"),
@@ -120,80 +141,6 @@ pub(crate) fn losses(all: &[Compared<'_>]) -> String {
     html += "<p>Every figure in which one of the others is ahead by more than a twentieth, the \
              worst first.</p>\n";
     html + &listed(lost.into_iter())
-}
-
-/// The longest and the largest, over all that was measured.
-pub(crate) fn worst(results: &Results) -> String {
-    let mut html = title("Worst cases");
-    let advance = |figure: &Figure| {
-        figure.bench == "wheel"
-            && figure.figure.contains("worst")
-            && figure.figure.contains("advance")
-            || figure.bench == "wheel" && figure.figure == "advance worst"
-    };
-    html += &extremes(
-        results,
-        "The longest advance by a tick, in any workload and at any size, unless all were due in it",
-        advance,
-    );
-    html += &extremes(
-        results,
-        "The longest cancel and arm while another thread fires a million timers",
-        |figure| {
-            figure.bench == "shared" && figure.workload == "latency" && figure.figure == "worst"
-        },
-    );
-    html += &extremes(
-        results,
-        "Bytes for each armed timer after two million others were cancelled",
-        |figure| figure.bench == "wheel" && figure.figure == "after churn",
-    );
-    html += &extremes(
-        results,
-        "Memory that a process has grown by while timers come and go, and nobody drives",
-        |figure| figure.bench == "shared" && figure.figure == "grown",
-    );
-    html + "<p class=\"mute\">The longest of a run holds what the machine did to it as well: an \
-            interrupt, a page that had to be fetched.</p>\n"
-}
-
-/// The largest figure of each peer, and where it was.
-fn extremes(results: &Results, title: &str, of: impl Fn(&Figure) -> bool) -> String {
-    let mut worst: BTreeMap<&str, (&Figure, f64)> = BTreeMap::new();
-    for figure in results.figures().filter(|figure| of(figure)) {
-        let factor = Unit::of(&figure.unit).map_or(1.0, |(_, factor)| factor);
-        let value = figure.values.iter().copied().fold(0.0, f64::max) * factor;
-        let known = worst.entry(&figure.peer).or_insert((figure, value));
-        if known.1 < value {
-            *known = (figure, value);
-        }
-    }
-    if worst.is_empty() {
-        return String::new();
-    }
-    let mut rows: Vec<_> = worst.into_iter().collect();
-    rows.sort_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b));
-    let mut html = format!(
-        "<table><tr><th>{}</th><th></th><th class=\"name\">where</th></tr>\n",
-        escape(title)
-    );
-    for (peer, (figure, value)) in rows {
-        let unit = Unit::of(&figure.unit).map_or(Unit::Bytes, |(unit, _)| unit);
-        let bold = if figure.ours { " class=\"win\"" } else { "" };
-        let shape = if figure.shape.is_empty() {
-            String::new()
-        } else {
-            format!(", {}", figure.shape)
-        };
-        html += &format!(
-            "<tr><th>{}</th><td{bold}>{}</td><td class=\"name mute\">{}{shape}, {} timers</td></tr>\n",
-            escape(peer),
-            quantity(value, unit),
-            escape(&figure.workload),
-            crate::tables::thousands(figure.n),
-        );
-    }
-    html + "</table>\n"
 }
 
 pub(crate) fn instructions() -> String {

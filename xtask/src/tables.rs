@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::chart::{Unit, escape, quantity};
+use crate::chart::{Unit, escape, label, quantity};
 use crate::results::{Figure, Results};
 
 /// The same figure of all peers, in the same setting.
@@ -15,23 +15,13 @@ pub(crate) struct Compared<'a> {
 pub(crate) fn compared(results: &Results) -> Vec<Compared<'_>> {
     let mut all: Vec<Compared<'_>> = Vec::new();
     for figure in results.figures() {
-        let same = all.iter_mut().rev().find(|known| {
-            let of = known.first();
-            let setting = (&of.bench, &of.workload, &of.shape, of.n, of.threads);
-            let its = (
-                &figure.bench,
-                &figure.workload,
-                &figure.shape,
-                figure.n,
-                figure.threads,
-            );
-            setting == its && (&of.figure, &of.unit) == (&figure.figure, &figure.unit)
-        });
+        let one = Compared {
+            figures: vec![figure],
+        };
+        let same = all.iter_mut().rev().find(|known| known.same_as(&one));
         match same {
             Some(same) => same.figures.push(figure),
-            None => all.push(Compared {
-                figures: vec![figure],
-            }),
+            None => all.push(one),
         }
     }
     all
@@ -43,6 +33,15 @@ const PARTS: [&str; 1] = ["driver"];
 impl<'a> Compared<'a> {
     pub(crate) fn first(&self) -> &'a Figure {
         self.figures[0]
+    }
+
+    /// Whether it is the same figure in the same setting.
+    pub(crate) fn same_as(&self, other: &Compared<'_>) -> bool {
+        let (one, other) = (self.first(), other.first());
+        (one.n, one.threads) == (other.n, other.threads)
+            && (&one.bench, &one.workload, &one.shape)
+                == (&other.bench, &other.workload, &other.shape)
+            && (&one.figure, &one.unit) == (&other.figure, &other.unit)
     }
 
     /// The first of ours, which is the one that is meant to be used.
@@ -81,8 +80,9 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// `2.1×`, in red where it is a loss.
-pub(crate) fn ratio_cell(ratio: Option<f64>, told: &str) -> String {
+/// `2.1×`, in red where it is a loss; behind it the name of the other, where it is not in a column
+/// of its own.
+pub(crate) fn ratio_cell(ratio: Option<f64>, told: &str, other: &str) -> String {
     let Some(ratio) = ratio else {
         return "<td></td>".into();
     };
@@ -99,14 +99,18 @@ pub(crate) fn ratio_cell(ratio: Option<f64>, told: &str) -> String {
     } else {
         text
     };
-    let told = escape(told);
-    format!("<td class=\"{class}\" title=\"{told}\">{text}×</td>")
+    let (told, other) = (escape(told), escape(other));
+    format!("<td class=\"{class}\" title=\"{told}\">{text}×<small>{other}</small></td>")
 }
 
 pub(crate) fn value(figure: &Figure) -> String {
     match Unit::of(&figure.unit) {
         Some((unit, factor)) => quantity(figure.value() * factor, unit),
-        None => format!("{}", figure.value()),
+        None => {
+            let text = format!("{:.2}", figure.value());
+            let text = text.trim_end_matches('0').trim_end_matches('.');
+            format!("{text} {}", figure.unit).trim_end().into()
+        }
     }
 }
 
@@ -152,12 +156,51 @@ pub(crate) fn by_timers(all: &[Compared<'_>], workloads: &[&str]) -> String {
                 .find(|compared| compared.first().figure == name && compared.first().n == *n);
             html += &found.map_or_else(
                 || "<td></td>".into(),
-                |compared| ratio_cell(compared.ratio(), &told(compared)),
+                |compared| {
+                    let other = compared.best_other().map_or("", |other| &other.peer);
+                    let name = format!(" {}", label(other));
+                    ratio_cell(compared.ratio(), &told(compared), &name)
+                },
             );
         }
         html += "</tr>\n";
     }
     html + "</table>\n"
+}
+
+/// Each peer by itself: in how many figures it is behind, level and ahead, and the median of the ratios.
+pub(crate) fn peer_by_peer(all: &[Compared<'_>]) -> String {
+    let mut peers: Vec<(&str, Vec<f64>)> = Vec::new();
+    for compared in all.iter().filter(|compared| compared.ratio().is_some()) {
+        let ours = compared.ours().map_or(f64::NAN, Figure::value);
+        for other in compared.figures.iter().filter(|figure| !figure.ours) {
+            let ratio = other.value() / ours;
+            match peers.iter_mut().find(|(peer, _)| *peer == other.peer) {
+                Some((_, ratios)) => ratios.push(ratio),
+                None => peers.push((&other.peer, vec![ratio])),
+            }
+        }
+    }
+    let mut html = String::from(
+        "<details><summary>One peer at a time</summary><p>Over all figures that both have: in how many \
+         it takes more than ours, as much within a twentieth, or less; and the median of how many \
+         times as much.</p>\n<table><tr><th>peer</th><th>figures</th><th>more</th><th>level</th><th>less</th>\
+         <th>median</th></tr>\n",
+    );
+    peers.sort_by_key(|(_, ratios)| std::cmp::Reverse(ratios.len()));
+    for (peer, mut ratios) in peers {
+        ratios.sort_unstable_by(f64::total_cmp);
+        let more = ratios.iter().filter(|ratio| **ratio > 1.05).count();
+        let less = ratios.iter().filter(|ratio| **ratio < 0.95).count();
+        html += &format!(
+            "<tr><th>{}</th><td>{}</td><td>{more}</td><td>{}</td><td>{less}</td>{}</tr>\n",
+            escape(peer),
+            ratios.len(),
+            ratios.len() - more - less,
+            ratio_cell(Some(ratios[ratios.len() / 2]), "", ""),
+        );
+    }
+    html + "</table></details>\n"
 }
 
 /// A row for each comparison: ours, the best of the others, and the ratio.
@@ -178,7 +221,7 @@ pub(crate) fn listed<'a>(all: impl Iterator<Item = &'a Compared<'a>>) -> String 
             value(ours),
             value(other),
             escape(&other.peer),
-            ratio_cell(compared.ratio(), &told(compared)),
+            ratio_cell(compared.ratio(), &told(compared), ""),
         );
     }
     html + "</table>\n"
@@ -274,9 +317,39 @@ mod tests {
             figures: figures.iter().collect(),
         };
         assert_eq!(compared.ratio(), Some(0.5));
-        let cell = ratio_cell(compared.ratio(), &told(&compared));
+        let cell = ratio_cell(compared.ratio(), &told(&compared), "");
         assert!(cell.contains("class=\"loss\""), "{cell}");
         assert!(cell.contains("quick 5 ns"), "{cell}");
+    }
+
+    #[test]
+    fn what_has_no_unit_of_time_or_memory_keeps_its_own() {
+        let told = |found: f64, unit: &str| {
+            let figure = Figure {
+                unit: unit.into(),
+                ..figure("us", true, found)
+            };
+            value(&figure)
+        };
+        assert_eq!(told(14.9998, "%"), "15 %");
+        assert_eq!(told(1_200.0, ""), "1200");
+        assert_eq!(told(0.0, ""), "0");
+    }
+
+    #[test]
+    fn each_peer_is_counted_by_itself() {
+        let figures = [
+            figure("us", true, 10.0),
+            figure("slow", false, 50.0),
+            figure("quick", false, 5.0),
+        ];
+        let all = [Compared {
+            figures: figures.iter().collect(),
+        }];
+        let html = peer_by_peer(&all);
+        let slow = "<tr><th>slow</th><td>1</td><td>1</td><td>0</td><td>0</td><td class=\"win\"";
+        let quick = "<tr><th>quick</th><td>1</td><td>0</td><td>0</td><td>1</td><td class=\"loss\"";
+        assert!(html.contains(slow) && html.contains(quick), "{html}");
     }
 
     #[test]

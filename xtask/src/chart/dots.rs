@@ -2,7 +2,7 @@
 
 use super::scale::{Scale, Unit, quantity};
 use super::svg::{Anchor, Svg};
-use super::{colour, label};
+use super::{colour, label, verdict};
 
 #[derive(Debug)]
 pub(crate) struct Dots<'a> {
@@ -24,7 +24,7 @@ pub(crate) struct Row {
 const WIDTH: f64 = 620.0;
 const LEFT: f64 = 216.0;
 const RIGHT: f64 = 84.0;
-const TOP: f64 = 58.0;
+const TOP: f64 = 75.0;
 const ROW: f64 = 26.0;
 
 impl Dots<'_> {
@@ -33,12 +33,17 @@ impl Dots<'_> {
         if self.rows.is_empty() {
             return None;
         }
-        self.rows.sort_by(|a, b| a.after.total_cmp(&b.after));
         let base = TOP + ROW * self.rows.len() as f64;
         let mut svg = Svg::new(WIDTH, base + 30.0, self.title);
         svg.text("title", Anchor::Start, (8.0, 20.0), self.title);
+        let ends = self.rows.iter();
+        let ends = ends.map(|row| (row.peer.as_str(), row.ours, row.after));
+        if let Some((class, verdict)) = verdict(ends, self.unit) {
+            svg.text(class, Anchor::Start, (8.0, 38.0), &verdict);
+        }
         let below = format!("{}, logarithmic", self.figure);
-        svg.text("mute", Anchor::Start, (8.0, 38.0), &below);
+        svg.text("mute", Anchor::Start, (8.0, 55.0), &below);
+        self.rows.sort_by(|a, b| a.after.total_cmp(&b.after));
 
         let values = self.rows.iter();
         let values = values.flat_map(|row| [row.before.unwrap_or(row.after), row.after]);

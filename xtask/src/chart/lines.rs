@@ -2,7 +2,7 @@
 
 use super::scale::{Scale, Unit, quantity};
 use super::svg::{Anchor, Svg};
-use super::{colour, label};
+use super::{colour, label, verdict};
 
 #[derive(Debug)]
 pub(crate) struct Lines<'a> {
@@ -32,11 +32,16 @@ pub(crate) struct Series {
 }
 
 const WIDTH: f64 = 620.0;
-const HEIGHT: f64 = 350.0;
+const HEIGHT: f64 = 367.0;
 const LEFT: f64 = 62.0;
-const RIGHT: f64 = 228.0;
-const TOP: f64 = 52.0;
+/// How wide a letter is, on average; more than that where it is bold.
+const LETTER: f64 = 7.5;
+const BOLD: f64 = 8.3;
+const TOP: f64 = 69.0;
 const BOTTOM: f64 = 46.0;
+
+/// From where the scale ends to the names.
+const LEAD: f64 = 14.0;
 
 /// How close two labels may come.
 const APART: f64 = 16.0;
@@ -51,17 +56,27 @@ impl Lines<'_> {
         points().next()?;
         let mut svg = Svg::new(WIDTH, HEIGHT, self.title);
         svg.text("title", Anchor::Start, (8.0, 20.0), self.title);
+        let ends = self.series.iter().filter_map(|series| {
+            let (_, end) = series.points.last()?;
+            Some((series.peer.as_str(), series.ours, *end))
+        });
+        if let Some((class, verdict)) = verdict(ends, self.unit) {
+            let last = points().map(|(x, _)| *x).fold(0.0, f64::max);
+            let text = format!("{}: {verdict}", self.across.told(last));
+            svg.text(class, Anchor::Start, (8.0, 38.0), &text);
+        }
         let below = format!("{}, logarithmic", self.figure);
-        svg.text("mute", Anchor::Start, (8.0, 38.0), &below);
+        svg.text("mute", Anchor::Start, (8.0, 55.0), &below);
+        let right = self.right();
 
         let upward = Scale::over(points().map(|(_, y)| *y), HEIGHT - BOTTOM, TOP);
         for tick in upward.ticks(20.0) {
             let y = upward.place(tick);
-            svg.line("grid", (LEFT, y), (WIDTH - RIGHT, y));
+            svg.line("grid", (LEFT, y), (WIDTH - right, y));
             let text = quantity(tick, self.unit);
             svg.text("mute", Anchor::End, (LEFT - 6.0, y + 4.0), &text);
         }
-        let across = self.across(&mut svg);
+        let across = self.across(&mut svg, right);
 
         let place = |(x, y): &(f64, f64)| (across(*x), upward.place(*y));
         for series in &self.series {
@@ -76,13 +91,13 @@ impl Lines<'_> {
                 svg.dot(&format!("f-{colour}"), *at, radius, &told);
             }
         }
-        self.labels(&mut svg, place);
+        self.labels(&mut svg, right, place);
         Some(svg.finish())
     }
 
     /// Draws what is across, and says where things are.
-    fn across(&self, svg: &mut Svg) -> impl Fn(f64) -> f64 + use<> {
-        let (from, to) = (LEFT + 8.0, WIDTH - RIGHT - 8.0);
+    fn across(&self, svg: &mut Svg, right: f64) -> impl Fn(f64) -> f64 + use<> {
+        let (from, to) = (LEFT + 8.0, WIDTH - right - 8.0);
         let base = HEIGHT - BOTTOM;
         let points = self.series.iter().flat_map(|series| &series.points);
         let scale = Scale::over(points.map(|(x, _)| *x), from, to);
@@ -108,18 +123,32 @@ impl Lines<'_> {
             svg.line("grid", (at(x), base), (at(x), base + 4.0));
             svg.text("mute", Anchor::Middle, (at(x), base + 18.0), &name);
         }
-        svg.line("grid", (LEFT, base), (WIDTH - RIGHT, base));
+        svg.line("grid", (LEFT, base), (WIDTH - right, base));
         let what = match &self.across {
             Axis::Timers => "timers armed, logarithmic",
             Axis::Places(_, what) => what,
         };
-        let middle = (LEFT + WIDTH - RIGHT) / 2.0;
+        let middle = (LEFT + WIDTH - right) / 2.0;
         svg.text("mute", Anchor::Middle, (middle, HEIGHT - 8.0), what);
         at
     }
 
+    fn told_at_end(&self, peer: &str, value: f64) -> String {
+        format!("{} {}", label(peer), quantity(value, self.unit))
+    }
+
+    /// Room for the names at the ends of the lines.
+    fn right(&self) -> f64 {
+        let widths = self.series.iter().filter_map(|series| {
+            let text = self.told_at_end(&series.peer, series.points.last()?.1);
+            let letter = if series.ours { BOLD } else { LETTER };
+            Some(text.chars().count() as f64 * letter)
+        });
+        LEAD + widths.fold(0.0, f64::max) + 4.0
+    }
+
     /// The name of each line at its end, none above another.
-    fn labels(&self, svg: &mut Svg, place: impl Fn(&(f64, f64)) -> (f64, f64)) {
+    fn labels(&self, svg: &mut Svg, right: f64, place: impl Fn(&(f64, f64)) -> (f64, f64)) {
         let mut ends: Vec<_> = self
             .series
             .iter()
@@ -131,12 +160,12 @@ impl Lines<'_> {
         ends.sort_by(|(_, _, a), (_, _, b)| a.1.total_cmp(&b.1));
         let wanted: Vec<_> = ends.iter().map(|(_, _, end)| end.1).collect();
         let heights = spread(&wanted, TOP, HEIGHT - BOTTOM);
-        let x = WIDTH - RIGHT + 14.0;
+        let x = WIDTH - right + LEAD;
         for ((series, value, end), y) in ends.iter().zip(heights) {
             let colour = colour(&series.peer);
             svg.path("lead", &[(end.0 + 5.0, end.1), (x - 8.0, y), (x - 3.0, y)]);
             let bold = if series.ours { " b" } else { "" };
-            let text = format!("{} {}", label(&series.peer), quantity(*value, self.unit));
+            let text = self.told_at_end(&series.peer, *value);
             let class = format!("f-{colour}{bold}");
             svg.text(&class, Anchor::Start, (x, y + 4.0), &text);
         }

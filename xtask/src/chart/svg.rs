@@ -2,15 +2,17 @@
 
 use std::fmt::{Display, Write};
 
+/// With a ground of its own: what shows it may be dark where the reader's choice is light.
+///
 /// Colours stand here twice and not as custom properties, which not every program knows that shows
 /// a picture.
 pub(crate) const STYLE: &str = "
 text{font:13px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}
 text.title{font-size:15px;font-weight:600}text.mute{font-size:12px}text.b{font-weight:700}
-.grid{stroke-width:1}.lead{stroke-width:.7;fill:none}
+.paper{fill:#fff}.grid{stroke-width:1}.lead{stroke-width:.7;fill:none}
 .line{fill:none;stroke-width:1.7;stroke-linejoin:round}.line.b{stroke-width:3.2}.hollow{fill:none;stroke-width:2}
-text{fill:#1f2328}text.mute{fill:#656d76}.grid{stroke:#d8dee4}.lead{stroke:#656d76}.s-us{stroke:#0b57d0}.f-us,text.f-us{fill:#0b57d0}.s-us2{stroke:#5a8ff0}.f-us2,text.f-us2{fill:#5a8ff0}.s-p1{stroke:#bc4c00}.f-p1,text.f-p1{fill:#bc4c00}.s-p2{stroke:#1a7f37}.f-p2,text.f-p2{fill:#1a7f37}.s-p3{stroke:#8250df}.f-p3,text.f-p3{fill:#8250df}.s-p4{stroke:#bf3989}.f-p4,text.f-p4{fill:#bf3989}.s-p5{stroke:#6e7781}.f-p5,text.f-p5{fill:#6e7781}
-@media(prefers-color-scheme:dark){text{fill:#e6edf3}text.mute{fill:#9198a1}.grid{stroke:#30363d}.lead{stroke:#9198a1}.s-us{stroke:#79b8ff}.f-us,text.f-us{fill:#79b8ff}.s-us2{stroke:#4c8df5}.f-us2,text.f-us2{fill:#4c8df5}.s-p1{stroke:#ffa657}.f-p1,text.f-p1{fill:#ffa657}.s-p2{stroke:#56d364}.f-p2,text.f-p2{fill:#56d364}.s-p3{stroke:#d2a8ff}.f-p3,text.f-p3{fill:#d2a8ff}.s-p4{stroke:#ff7eb6}.f-p4,text.f-p4{fill:#ff7eb6}.s-p5{stroke:#a0a8b0}.f-p5,text.f-p5{fill:#a0a8b0}}
+text{fill:#1f2328}text.mute{fill:#656d76}text.loss{fill:#cf222e}.grid{stroke:#d8dee4}.lead{stroke:#656d76}.s-us{stroke:#0b57d0}.f-us,text.f-us{fill:#0b57d0}.s-us2{stroke:#5a8ff0}.f-us2,text.f-us2{fill:#5a8ff0}.s-p1{stroke:#bc4c00}.f-p1,text.f-p1{fill:#bc4c00}.s-p2{stroke:#1a7f37}.f-p2,text.f-p2{fill:#1a7f37}.s-p3{stroke:#8250df}.f-p3,text.f-p3{fill:#8250df}.s-p4{stroke:#bf3989}.f-p4,text.f-p4{fill:#bf3989}.s-p5{stroke:#6e7781}.f-p5,text.f-p5{fill:#6e7781}
+@media(prefers-color-scheme:dark){.paper{fill:#0d1117}text{fill:#e6edf3}text.mute{fill:#9198a1}text.loss{fill:#ff7b72}.grid{stroke:#30363d}.lead{stroke:#9198a1}.s-us{stroke:#79b8ff}.f-us,text.f-us{fill:#79b8ff}.s-us2{stroke:#4c8df5}.f-us2,text.f-us2{fill:#4c8df5}.s-p1{stroke:#ffa657}.f-p1,text.f-p1{fill:#ffa657}.s-p2{stroke:#56d364}.f-p2,text.f-p2{fill:#56d364}.s-p3{stroke:#d2a8ff}.f-p3,text.f-p3{fill:#d2a8ff}.s-p4{stroke:#ff7eb6}.f-p4,text.f-p4{fill:#ff7eb6}.s-p5{stroke:#a0a8b0}.f-p5,text.f-p5{fill:#a0a8b0}}
 ";
 
 #[derive(Debug)]
@@ -33,7 +35,8 @@ impl Svg {
             text: format!(
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
                  width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{title}\">\
-                 <style>{STYLE}</style>\n"
+                 <style>{STYLE}</style>\n\
+                 <rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n"
             ),
         }
     }

@@ -6,12 +6,9 @@ use std::time::{Duration, Instant};
 use tickwheel::{Tick, Ticks, Wheel};
 
 use crate::figures::nanos;
-use crate::rounds::Column;
+use crate::harness::Column;
 
-/// The name of the job, and what it measures.
-pub(crate) const YEARS: &str = "years";
-
-pub(crate) const YEARS_COLUMNS: [Column; 2] = [
+pub(crate) const COLUMNS: [Column; 2] = [
     ("10 years, empty, ns", 1),
     ("10 years, 50 of 100 timers due, ns", 1),
 ];
