@@ -13,6 +13,19 @@ impl<T, const BITS: u32> Wheel<T, BITS> {
         Some((index, self.store.get(index, generation)?))
     }
 
+    /// Where the timer lives that `key` names, if it is a key of this wheel. O(1).
+    #[cfg(feature = "typed")]
+    pub(crate) fn entry_of(&self, key: TimerKey) -> Option<u32> {
+        Some(key.within(self.id)?.0)
+    }
+
+    /// The armed timer that lives there: its key, and its value. O(1).
+    #[cfg(feature = "typed")]
+    pub(crate) fn at_entry(&self, entry: u32) -> Option<(TimerKey, &T)> {
+        let (generation, value) = self.store.held(entry)?;
+        Some((TimerKey::new(self.id, entry, generation), value))
+    }
+
     /// Whether `key` names an armed timer of this wheel. O(1).
     #[inline]
     #[must_use]

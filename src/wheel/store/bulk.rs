@@ -4,7 +4,13 @@ use alloc::vec::{self, Vec};
 use core::iter::Enumerate;
 use core::slice;
 
-use super::{Entry, Generation, Head, Index, LEAVING, NO_INDEX, SlotId, Store, USED_UP};
+use super::list::Link;
+use super::{
+    Entry, Generation, Head, Index, LEAVING, MAX_ENTRIES, NO_INDEX, SlotId, Store, USED_UP,
+};
+
+/// Entries made at a time, in memory that was never used.
+const GROWTH: usize = 16;
 
 /// Index, generation, due tick and value of every armed entry, by index.
 pub(in crate::wheel) struct Entries<'a, T>(Enumerate<slice::Iter<'a, Entry<T>>>);
@@ -24,6 +30,48 @@ impl<T> Store<T> {
         let wanted = additional + LEAVING + 1;
         self.entries.reserve(wanted.saturating_sub(self.free.len()));
         self.reserve_free();
+    }
+
+    /// Makes room to free every entry, so that only arming allocates for entries.
+    pub(super) fn reserve_free(&mut self) {
+        let room = self.entries.capacity();
+        self.free.reserve_exact(room - self.free.len());
+    }
+
+    /// Makes free entries, [`GROWTH`] at a time as far as there is room for so many, and one in
+    /// any case.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn grow(&mut self) {
+        let from = self.entries.len();
+        let room = self.entries.capacity().min(MAX_ENTRIES) - from;
+        let to = from + room.clamp(1, GROWTH);
+        assert!(
+            to <= MAX_ENTRIES,
+            "every index of the wheel is in use or used up"
+        );
+        let due = u64::from(self.floor.get());
+        self.entries.resize_with(to, || Entry {
+            due,
+            next: Link::NONE,
+            prev: Link::NONE,
+            held: None,
+        });
+        self.reserve_free();
+        self.free.extend((from as Index..to as Index).rev());
+    }
+
+    /// Makes whatever the next insertion on `slot` lacks: a free entry, or the slot. In one call
+    /// and before anything else, so that an insertion that lacks nothing keeps all in registers.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_ready(&mut self, slot: SlotId) {
+        if self.free.is_empty() {
+            self.grow();
+        }
+        if slot as usize >= self.heads.len() {
+            self.grow_heads(slot);
+        }
     }
 
     pub(in crate::wheel) fn entries(&self) -> Entries<'_, T> {

@@ -132,7 +132,7 @@ impl<T> Store<T> {
     }
 
     #[cold]
-    fn grow_heads(&mut self, slot: SlotId) {
+    pub(super) fn grow_heads(&mut self, slot: SlotId) {
         let from = self.heads.len();
         let levels = slot.saturating_sub(LISTS) as usize / HEADS + 1;
         let end = LISTS as usize + levels * HEADS;
@@ -161,9 +161,6 @@ impl<T> Store<T> {
     /// Returns the entry that was last, the hint, and how many have been filed.
     #[inline]
     pub(super) fn append(&mut self, slot: SlotId, index: Index) -> (Link, Index, u64) {
-        if slot as usize >= self.heads.len() {
-            self.grow_heads(slot);
-        }
         let head = &mut self.heads[slot as usize];
         let hint = head.note(index);
         (
@@ -175,8 +172,11 @@ impl<T> Store<T> {
 
     /// Puts an armed entry that is on no list at the back of `slot`. Says how many have been
     /// filed there since it was last empty.
-    #[inline]
+    #[inline(always)]
     pub(in crate::wheel) fn push_back(&mut self, slot: SlotId, index: Index) -> u64 {
+        if slot as usize >= self.heads.len() {
+            self.grow_heads(slot);
+        }
         let (last, hint, filed) = self.append(slot, index);
         let entry = &mut self.entries[index as usize];
         (entry.next, entry.prev) = (Link::head(slot), last);
@@ -236,7 +236,7 @@ impl<T> Store<T> {
     }
 
     /// Links the neighbours of an entry to each other. Says which slot that leaves empty.
-    #[inline]
+    #[inline(always)]
     fn close_gap(&mut self, next: Link, prev: Link) -> Option<SlotId> {
         self.set_next(prev, next);
         self.set_prev(next, prev);

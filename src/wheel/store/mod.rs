@@ -122,15 +122,11 @@ impl<T> Store<T> {
 
     /// The entry that [`insert`](Self::insert) will use next, made if there is none.
     pub(super) fn vacant(&mut self) -> (Index, Generation) {
-        let index = self.free.pop().unwrap_or_else(|| self.grow());
-        self.free.push(index);
+        if self.free.is_empty() {
+            self.grow();
+        }
+        let index = *self.free.last().expect("entries were made");
         (index, self.entries[index as usize].generation())
-    }
-
-    /// Makes room to free every entry, so that only arming allocates for entries.
-    pub(super) fn reserve_free(&mut self) {
-        let room = self.entries.capacity();
-        self.free.reserve_exact(room - self.free.len());
     }
 
     /// Uses up the generation of the vacant entry.
@@ -140,33 +136,14 @@ impl<T> Store<T> {
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self) -> Index {
-        let index = self.entries.len();
-        assert!(
-            index < MAX_ENTRIES,
-            "every index of the wheel is in use or used up"
-        );
-        let due = u64::from(self.floor.get());
-        self.entries.push(Entry {
-            due,
-            next: Link::NONE,
-            prev: Link::NONE,
-            held: None,
-        });
-        self.reserve_free();
-        index as Index
-    }
-
     /// Puts a value into a free entry, and that at the back of `slot`. Says which entry, and
     /// how many have been filed on `slot` since it was last empty.
     #[inline]
     pub(super) fn insert(&mut self, slot: SlotId, due: u64, value: T) -> (Index, Generation, u64) {
-        let index = match self.free.pop() {
-            Some(index) => index,
-            None => self.grow(),
-        };
+        if self.free.is_empty() || slot as usize >= self.heads.len() {
+            self.make_ready(slot);
+        }
+        let index = self.free.pop().expect("entries were made");
         let (last, hint, filed) = self.append(slot, index);
         let entry = &mut self.entries[index as usize];
         debug_assert!(
@@ -216,6 +193,13 @@ impl<T> Store<T> {
         self.entries
             .get_mut(index as usize)
             .filter(|entry| entry.is(generation))
+    }
+
+    /// What the entry at `index` has, if it is armed.
+    #[cfg(feature = "typed")]
+    pub(super) fn held(&self, index: Index) -> Option<(Generation, &T)> {
+        let held = self.entries.get(index as usize)?.held.as_ref()?;
+        Some((held.generation, &held.value))
     }
 
     /// Whether the entry at `index` is kept for this generation.
