@@ -192,6 +192,12 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         Tick::new(self.driver.0.now.load(Ordering::Acquire))
     }
 
+    /// Whether it was built with a limit of its own.
+    #[cfg(feature = "typed")]
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limit < arena::MAX_ENTRIES
+    }
+
     /// Timers armed, those that are due [never](Tick::NEVER) included.
     ///
     /// Exact when nobody arms or cancels meanwhile. Otherwise it is not less than were armed at

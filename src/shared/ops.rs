@@ -177,7 +177,23 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         key: TimerKey,
         wait: Wait,
     ) -> Cancel<T> {
-        let Some((index, entry, generation)) = self.find(key) else {
+        // Taken apart by the caller. A key that has just been written field by field, and is read as a whole,
+        // is waited for.
+        match key.within(self.id) {
+            Some((index, generation)) => self.cancel_named(source, index, generation, wait),
+            None => Cancel::Stale,
+        }
+    }
+
+    /// Cancels the timer of a key of this wheel.
+    fn cancel_named(
+        &self,
+        source: &mut impl Source,
+        index: u32,
+        generation: NonZeroU32,
+        wait: Wait,
+    ) -> Cancel<T> {
+        let Some(entry) = self.arena.get(index) else {
             return Cancel::Stale;
         };
         let mut word = entry.word();
