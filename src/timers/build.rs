@@ -121,7 +121,8 @@ impl TimersBuilder {
     /// The most timers that may be armed at a time; 2^30 without this. What goes beyond it is refused
     /// as [`ArmError::Full`](super::ArmError::Full).
     ///
-    /// A timer whose callback is running counts, and one that was moved by more than 2^33 ticks counts twice.
+    /// A timer whose callback is running counts, and one that was moved by more than 2^33 ticks counts twice. If there is
+    /// no room for that, room is made: a move is not refused, and from then on one timer more may be armed.
     pub fn limit(mut self, timers: usize) -> Self {
         self.limit = Some(timers);
         self
@@ -148,8 +149,9 @@ impl TimersBuilder {
         self
     }
 
-    /// Lets no more than `count` timers fire in each `per`; the first `count` may come at once. What is due
-    /// waits, and is late. Futures count.
+    /// Lets `count` timers fire in each `per` on the average. Up to `count` may come at once, if there were none for that
+    /// long, and then one in each `per / count`, so that any `per` sees fewer than twice `count`. What is due waits, and
+    /// is late. Futures count.
     pub fn rate_limit(mut self, count: u32, per: Duration) -> Self {
         self.rate = Some((count, per));
         self

@@ -68,7 +68,7 @@ impl Timers {
     }
 
     /// Fires everything that is due, batch by batch. What callbacks arm for the time that is fired waits for
-    /// the next call.
+    /// the next call, and so does what was armed for it since a [`turn`](Self::turn) that was not the last of its batches.
     ///
     /// # Errors
     ///

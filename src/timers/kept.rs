@@ -8,6 +8,11 @@ use super::job::{Body, Call, Job};
 use crate::{ArmError, TimerKey, Timestamp};
 
 impl Timers {
+    /// Whether a number of timers was set as the most that there may be.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.shared.wheel.is_limited()
+    }
+
     /// Wakes `waker` at that time, in the driver's thread: for what has a record of its own, so that its
     /// timer needs no allocation. It is not asked about before, and drops its waker wherever it ends.
     pub(crate) fn arm_waker(

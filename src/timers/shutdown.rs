@@ -168,13 +168,14 @@ impl Shared {
     /// thread in whose callback this is called, that is left to it: see `Phase::run_ends`.
     pub(super) fn fire_due(self: &Arc<Self>) {
         let due = self.resolution.now(self.now());
-        while self.gate.look().fires_due() {
+        // The first to end may have been begun before, and passes over what was armed since.
+        let mut ended = 0;
+        while ended < 2 && self.gate.look().fires_due() {
             // A turn under way is told at its end. Who only looks is waited for.
             let retry = self.pulse.turn().is_none() && !self.wheel.is_driven_here();
             match self.batch(self.now(), due, self.pace.batch(), retry) {
                 Err(_) => return,
-                Ok(turned) if !turned.more => break,
-                Ok(_) => {}
+                Ok(turned) => ended += u32::from(!turned.more),
             }
         }
         self.take_rest(drop);

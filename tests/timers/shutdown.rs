@@ -303,3 +303,17 @@ fn what_fails_at_the_end_is_not_promised_another_attempt() {
     let stats = bed.timers.stats();
     assert_eq!((stats.failures, stats.gave_up, stats.panics), (1, 1, 0));
 }
+
+#[test]
+fn what_was_armed_within_an_unfinished_turn_fires_at_the_end_if_it_is_due() {
+    let bed = Bed::new();
+    let first = |firing: &mut tickwheel::Firing<'_>| assert!(firing.timers().pause());
+    bed.timers.arm(ms(1), first).unwrap();
+    assert_eq!(bed.drive_to(1), 1); // and then no more, in the middle of a turn
+    assert!(bed.timers.resume());
+    bed.timers.arm(ms(0), bed.logs("due")).unwrap();
+    bed.timers.arm(ms(1), bed.logs("not due")).unwrap();
+    bed.timers.shutdown(Shutdown::FireDue);
+    assert_eq!(bed.log.take(), [(1, "due")]);
+    assert!(bed.timers.is_empty());
+}
