@@ -1,6 +1,7 @@
 //! Properties: each session ends once, and of that end is told once, with what it held, why, when it was to
 //! expire and which it was; along a key in order; under no lock; and a panic loses nothing.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{OnceLock, mpsc};
@@ -270,6 +271,41 @@ fn a_panic_in_a_hook_loses_nothing() {
     }
     assert!(catch_unwind(AssertUnwindSafe(|| drop(sessions))).is_err());
     assert_eq!(told.load(Ordering::Relaxed), 211);
+}
+
+#[test]
+fn of_many_that_come_due_together_those_that_were_touched_end_later() {
+    let rig = keyed();
+    let sessions = rig.sessions(idle(10 * S));
+    for key in 0..200 {
+        sessions.start(key, "v").unwrap();
+    }
+    rig.at(5);
+    for key in (0..200).filter(|key| key % 2 == 1) {
+        sessions.touch(&key).unwrap();
+    }
+    rig.at(10);
+    rig.drive();
+    let keys = |ends: Vec<Ended<u32, _>>| -> BTreeSet<u32> {
+        let len = ends.len();
+        let keys: BTreeSet<u32> = ends.into_iter().map(|end| end.key).collect();
+        assert_eq!(keys.len(), len, "one has ended twice");
+        keys
+    };
+    let expected = |rest| -> BTreeSet<u32> { (0..200).filter(|key| key % 4 == rest).collect() };
+    let even: BTreeSet<u32> = (0..200).filter(|key| key % 2 == 0).collect();
+    assert_eq!(keys(rig.ends()), even);
+    assert_eq!((sessions.len(), sessions.resident()), (100, 100));
+
+    for key in (0..200).filter(|key| key % 4 == 1) {
+        sessions.remove(&key).unwrap();
+    }
+    assert_eq!(keys(rig.ends()), expected(1));
+    assert_eq!((sessions.len(), sessions.resident()), (50, 50));
+    rig.at(15);
+    rig.drive();
+    assert_eq!(keys(rig.ends()), expected(3));
+    assert_eq!((sessions.len(), sessions.resident()), (0, 0));
 }
 
 #[test]

@@ -10,9 +10,11 @@ use core::task::Waker;
 
 use super::StartError;
 use super::index::Drained;
+use super::payload::Payload;
 use super::registry::Registry;
 use super::tell::Telling;
 use crate::ArmError;
+use crate::typed::panics::Panics;
 
 /// What the driver wakes when records are due. It does not keep the registry.
 struct Bell<K, P, S>(Weak<Registry<K, P, S>>);
@@ -22,7 +24,7 @@ struct Bell<K, P, S>(Weak<Registry<K, P, S>>);
 impl<K, P, S> Registry<K, P, S>
 where
     K: Hash + Eq + Clone + Send + Sync + 'static,
-    P: Send + Sync + 'static,
+    P: Payload,
     S: BuildHasher + Send + Sync + 'static,
 {
     /// Sees to it that the driver can be had come by. A key is claimed.
@@ -48,17 +50,27 @@ where
 
     /// What the driver does when something may be due.
     fn ring(&self) {
+        // A hook may let time pass, and start what expires meanwhile: that is for the next time.
         let now = self.now();
-        let mut telling = Telling::new(self);
+        let mut panics = Panics::default();
         loop {
-            let mut index = self.index();
-            let now = self.see(now);
-            if index.drain(now, &mut telling.events) == Drained::All {
-                index.bell_at = index.next();
+            let mut drained = Drained::All;
+            // Told of batch by batch, while their memory is at hand.
+            panics.run(|| {
+                let mut telling = Telling::new(self);
+                let mut index = self.index();
+                self.see(now);
+                drained = index.drain(now, &mut telling.events);
+                if drained == Drained::All {
+                    index.bell_at = index.next();
+                }
+            });
+            if drained == Drained::All {
                 break;
             }
         }
         self.follow_bell();
+        panics.end();
     }
 }
 
@@ -67,7 +79,7 @@ where
 impl<K, P, S> Wake for Bell<K, P, S>
 where
     K: Hash + Eq + Clone + Send + Sync + 'static,
-    P: Send + Sync + 'static,
+    P: Payload,
     S: BuildHasher + Send + Sync + 'static,
 {
     fn wake(self: Arc<Self>) {

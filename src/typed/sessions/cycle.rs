@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::by_key::ByKey;
 use super::guarded::Guarded;
 use super::index::Assign;
 use super::record::Record;
@@ -54,15 +55,17 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
         let (fresh, digest) = self.cycled(id)?;
         let old = self.digest(id);
         let now = self.registry.now();
-        let record = self.registry.find(&id.selector(), now);
-        let (record, owner) = record.ok().zip(owner).ok_or(CycleError::Gone)?;
+        let aged = |entry: &ByKey<_, _>, _: &mut _| Ok(entry.aged());
+        let aged = self.registry.visit(&id.selector(), now, aged);
+        let (aged, owner) = aged.ok().zip(owner).ok_or(CycleError::Gone)?;
+        let record = &aged.record;
         let assigned = self.registry.assign(
-            &record,
+            &aged,
             &owner,
             now,
             |payload| payload.is_present(&old),
             |payload, now| {
-                let cycles = payload.is_present(&old) && self.touch_for_write(&record, now).is_ok();
+                let cycles = payload.is_present(&old) && self.touch_for_write(record, now).is_ok();
                 if cycles {
                     payload.cycle(digest, now, Duration::ZERO);
                 }

@@ -11,7 +11,7 @@ pub struct SessionGone;
 #[non_exhaustive]
 pub enum StartError {
     /// There are as many sessions as there may be, of this principal or in all, and all of them live. Or there is no room in the
-    /// runtime for the timer of a store that has no session yet.
+    /// runtime for the timer of a store that has no session yet. No store holds more than 2<sup>29</sup> sessions.
     Full,
     /// A principal without a name.
     EmptyPrincipal,

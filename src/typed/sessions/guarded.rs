@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use core::hash::Hasher;
 use core::time::Duration;
 
+use super::payload::Payload;
 #[cfg(feature = "serde")]
 use super::snapshot::{FormerId, HashedId};
 use crate::Timestamp;
@@ -25,6 +26,13 @@ pub(super) struct Guarded<V> {
 pub(super) struct Selected(u64);
 
 // === impl Guarded ===
+
+impl<V: Send + Sync + 'static> Payload for Guarded<V> {
+    #[inline]
+    fn address(&self) -> usize {
+        Arc::as_ptr(&self.value).addr()
+    }
+}
 
 impl<V> Guarded<V> {
     pub(super) fn new(value: Arc<V>, digest: Digest) -> Self {

@@ -7,18 +7,25 @@
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::mem;
 use std::collections::HashMap;
 
-use super::owned::{ByAge, Owned};
+use super::chains::{Chains, Links};
+use super::owned::{Aged, ByAge, Owned};
+use super::payload::Payload;
+use super::place::ENTRIES;
 use super::policy::{SessionPolicy, WhenFull};
 use super::record::Record;
 use super::tell::Event;
 use crate::typed::EndReason;
 use crate::typed::deadline::{Expiry, Gone};
-use crate::{Tick, Timestamp, Wheel};
+use crate::{Expired, Tick, Timestamp, Wheel};
 
 /// How many records are ended, or found to live longer, before whoever waits for room looks again.
 const BATCH: usize = 64;
+
+/// How many of them are asked for before the first is looked at.
+const AHEAD: usize = 16;
 
 pub(super) struct Index<K, P> {
     /// When each record is to be looked at: no later than it expires. In ticks of a nanosecond, so that what has
@@ -31,6 +38,9 @@ pub(super) struct Index<K, P> {
     pub(super) superseded: Vec<[Arc<Record<K, P>>; 2]>,
     /// Hashes of the keys under which somebody is about to start a session.
     claimed: Vec<u64>,
+    chains: Arc<Chains<K, P>>,
+    /// Room for what has come due and was not looked at yet.
+    due: Vec<Expired<Arc<Record<K, P>>>>,
     /// When the driver has to come by.
     pub(super) bell_at: Timestamp,
 }
@@ -59,7 +69,16 @@ pub(super) enum Drained {
 // === impl Index ===
 
 impl<K, P> Index<K, P> {
-    pub(super) fn new(policy: &SessionPolicy) -> Self {
+    /// All records that have not ended, taken out: for a store that is dropped.
+    pub(super) fn clear(&mut self) -> Vec<Arc<Record<K, P>>> {
+        self.owners.clear();
+        self.all = None;
+        self.wheel.drain().map(|(_, _, record)| record).collect()
+    }
+}
+
+impl<K, P: Payload> Index<K, P> {
+    pub(super) fn new(policy: &SessionPolicy, chains: Arc<Chains<K, P>>) -> Self {
         let by_age = policy.when_full == WhenFull::EndOldest && policy.max_sessions != usize::MAX;
         Self {
             wheel: Wheel::new(),
@@ -67,6 +86,8 @@ impl<K, P> Index<K, P> {
             all: by_age.then(BTreeMap::new),
             superseded: Vec::new(),
             claimed: Vec::new(),
+            chains,
+            due: Vec::new(),
             bell_at: Timestamp::NEVER,
         }
     }
@@ -102,32 +123,53 @@ impl<K, P> Index<K, P> {
         self.claimed.retain(|claimed| *claimed != hash);
     }
 
-    /// All records that have not ended, taken out: for a store that is dropped.
-    pub(super) fn clear(&mut self) -> Vec<Arc<Record<K, P>>> {
-        self.owners.clear();
-        self.all = None;
-        self.wheel.drain().map(|(_, _, record)| record).collect()
-    }
-
     /// Ends what is due at `now`, as far as one batch goes.
     pub(super) fn drain(&mut self, now: Timestamp, events: &mut Vec<Event<K, P>>) -> Drained {
-        for _ in 0..BATCH {
-            let Some(expired) = self.wheel.poll(tick(now)) else {
-                return Drained::All;
-            };
-            match expired.value.word.expire(now) {
-                Expiry::Lives(until) => {
-                    // It was touched since.
-                    self.wheel.rearm_expired(expired, tick(until));
-                }
-                Expiry::Expired(deadline) => {
-                    let reason = expired.value.reason(deadline);
-                    events.extend(self.take_out(expired.value, deadline, reason));
-                }
-                Expiry::Over => unreachable!("it ends only with being taken out"),
+        // One miss after the other would cost more than all the rest: some are asked for before any is looked at.
+        let mut due = mem::take(&mut self.due);
+        let mut drained = Drained::Some;
+        for _ in 0..BATCH / AHEAD {
+            while due.len() < AHEAD {
+                let Some(expired) = self.wheel.poll(tick(now)) else {
+                    drained = Drained::All;
+                    break;
+                };
+                expired.value.ask();
+                due.push(expired);
+            }
+            for expired in due.drain(..) {
+                self.end_if_over(expired, now, events);
+            }
+            if drained == Drained::All {
+                break;
             }
         }
-        Drained::Some
+        self.due = due;
+        drained
+    }
+
+    /// Ends a record that has come due, or files it again, if it was touched since.
+    fn end_if_over(
+        &mut self,
+        expired: Expired<Arc<Record<K, P>>>,
+        now: Timestamp,
+        events: &mut Vec<Event<K, P>>,
+    ) {
+        match expired.value.word.expire(now) {
+            Expiry::Lives(until) => {
+                let record = Arc::clone(&expired.value);
+                let timer = self.wheel.rearm_expired(expired, tick(until));
+                if let Some(entry) = self.wheel.entry_of(timer) {
+                    // It is none beyond the others: what has come due has left its entries free.
+                    record.lock().place.file(entry);
+                }
+            }
+            Expiry::Expired(deadline) => {
+                let reason = expired.value.reason(deadline);
+                events.extend(self.take_out(expired.value, deadline, reason));
+            }
+            Expiry::Over => unreachable!("it ends only with being taken out"),
+        }
     }
 
     /// Ends everything that is due at `now`.
@@ -139,12 +181,13 @@ impl<K, P> Index<K, P> {
     /// to replace counts as gone.
     pub(super) fn admit(
         &mut self,
-        record: &Arc<Record<K, P>>,
+        aged: &Aged<K, P>,
         replaces: Option<&Arc<Record<K, P>>>,
         policy: &SessionPolicy,
         now: Timestamp,
         events: &mut Vec<Event<K, P>>,
     ) -> Result<(), Full> {
+        let record = &aged.record;
         let owner = record.lock().owner();
         self.make_room(owner.as_deref(), replaces, policy, now, events)?;
         let deadline = record.word.get().unwrap_or(Timestamp::ZERO);
@@ -152,19 +195,24 @@ impl<K, P> Index<K, P> {
             .wheel
             .try_arm(tick(deadline), Arc::clone(record))
             .map_err(|_| Full)?;
+        let Some(entry) = self.wheel.entry_of(timer).filter(|entry| *entry < ENTRIES) else {
+            // None of the handles that go here is the last.
+            self.wheel.cancel(timer);
+            return Err(Full);
+        };
         if let Some(replaced) = replaces.filter(|replaced| replaced.lock().payload.is_some()) {
             self.superseded
                 .push([Arc::clone(replaced), Arc::clone(record)]);
         }
         let mut held = record.lock();
-        held.timer = Some(timer);
+        held.place.file(entry);
         if let Some(owner) = owner {
             let owned = Owned::of(&mut self.owners, &owner);
-            owned.records.insert(record.generation, Arc::clone(record));
+            owned.records.insert(record.generation, aged.clone());
             held.replace_owner(Arc::clone(&owned.name));
         }
         if let Some(all) = &mut self.all {
-            all.insert(record.generation, Arc::clone(record));
+            all.insert(record.generation, aged.clone());
         }
         Ok(())
     }
@@ -172,13 +220,14 @@ impl<K, P> Index<K, P> {
     /// Lets a record belong to a principal who has room for it, if `change` agrees to change what it holds.
     pub(super) fn assign(
         &mut self,
-        record: &Arc<Record<K, P>>,
+        aged: &Aged<K, P>,
         owner: &Arc<str>,
         policy: &SessionPolicy,
         now: Timestamp,
         change: impl FnOnce(&mut P) -> bool,
         events: &mut Vec<Event<K, P>>,
     ) -> Result<(), Assign> {
+        let record = &aged.record;
         // It is there already, so of all there is no other than before.
         self.make_room(Some(owner), Some(record), policy, now, events)
             .map_err(|_| Assign::Full)?;
@@ -192,7 +241,7 @@ impl<K, P> Index<K, P> {
             self.disown(&before, record.generation);
         }
         let owned = Owned::of(&mut self.owners, owner);
-        owned.records.insert(record.generation, Arc::clone(record));
+        owned.records.insert(record.generation, aged.clone());
         Ok(())
     }
 
@@ -259,7 +308,9 @@ impl<K, P> Index<K, P> {
         if record.word.end(Timestamp::ZERO).is_ok() {
             let _kept = self.take_out(Arc::clone(record), Timestamp::ZERO, EndReason::Removed);
         }
-        let own = record.lock().take_own();
+        let mut held = record.lock();
+        let own = |links: &mut Links<K, P>| links.own.take();
+        let own = self.chains.take(record.generation, &mut held, own);
         own.map(|event| event.payload)
     }
 
@@ -275,7 +326,12 @@ impl<K, P> Index<K, P> {
             all.remove(&record.generation);
         }
         let mut held = record.lock();
-        if let Some(timer) = held.timer.take() {
+        let timer = held.place.unfile().and_then(|entry| {
+            let (timer, filed) = self.wheel.at_entry(entry)?;
+            // It may have been handed out, and its entry used again.
+            Arc::ptr_eq(filed, &record).then_some(timer)
+        });
+        if let Some(timer) = timer {
             self.wheel.cancel(timer);
         }
         let owner = held.take_owner();
@@ -283,6 +339,8 @@ impl<K, P> Index<K, P> {
             self.disown(owner, record.generation);
         }
         let payload = held.payload.take()?;
+        // It is told of soon, with its value.
+        payload.ask();
         let event = Event {
             record: Arc::clone(&record),
             payload,
@@ -290,12 +348,14 @@ impl<K, P> Index<K, P> {
             reason,
             deadline,
         };
-        if held.published {
-            Some(event)
-        } else {
-            held.links().own = Some(event);
-            None
+        if held.place.is_published() {
+            return Some(event);
         }
+        let chains = &self.chains;
+        chains.link(record.generation, &mut held, |links| {
+            links.own = Some(event);
+        });
+        None
     }
 }
 

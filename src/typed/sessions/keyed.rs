@@ -242,12 +242,11 @@ where
                 drop(made);
                 return Ok(Touched::Existing(session));
             }
-            Start::Started(record) => record,
+            Start::Started(started) => (started.record.generation, started.created),
             Start::Kept => unreachable!("what lives is touched or replaced"),
         };
         let value = made.unwrap_or_else(|| unreachable!("what is started was made"));
-        let (generation, created) = (started.generation, started.created);
-        drop(started);
+        let (generation, created) = started;
         Ok(Touched::Started(Session {
             value,
             version: 0,
@@ -284,11 +283,12 @@ where
         Q: Hash + Eq + ?Sized,
     {
         let now = self.registry.now();
-        let seen = self.registry.visit(key, now, |record, held| {
+        let seen = self.registry.visit(key, now, |entry, held| {
+            let record = &entry.record;
             if touches {
                 record.touch(now)?;
             }
-            Self::view(record, held).ok_or(Gone)
+            Self::view(record, entry.created, held).ok_or(Gone)
         });
         seen.ok()
     }
@@ -373,7 +373,8 @@ where
         let touches = self.registry.policy.touch != TouchPolicy::Manual;
         // Then the old one, which is dropped when the lock is released.
         let mut value = Arc::new(value);
-        let updated = self.registry.visit(key, now, |record, held| {
+        let updated = self.registry.visit(key, now, |entry, held| {
+            let record = &entry.record;
             if record.generation != seen.generation {
                 return Err(Gone);
             }
@@ -387,7 +388,7 @@ where
             let payload = held.payload.as_mut().ok_or(Gone)?;
             mem::swap(payload, &mut value);
             held.version = held.version.wrapping_add(1);
-            Ok(Ok(Self::view(record, held).ok_or(Gone)?))
+            Ok(Ok(Self::view(record, entry.created, held).ok_or(Gone)?))
         });
         // Before there is anything to return: should it panic, that would be leaked.
         drop(value);

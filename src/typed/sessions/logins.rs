@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::owned::Aged;
 use super::{Session, SessionGone, SessionId, SessionStore, TimeToLive};
 use crate::typed::EndReason;
 use crate::typed::deadline::Gone;
@@ -51,7 +52,7 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     pub fn revoke_listed(&self, principal: &str, generation: u64) -> Result<Arc<V>, SessionGone> {
         let now = self.registry.now();
         let records = self.registry.of(principal, now);
-        let mut records = records.iter();
+        let mut records = records.iter().map(|aged| &aged.record);
         let record = records.find(|record| record.generation == generation);
         let record = record.ok_or(SessionGone)?;
         let mut value = None;
@@ -82,7 +83,9 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     pub fn revoke_others(&self, id: &SessionId) -> Result<usize, SessionGone> {
         let digest = self.digest(id);
         let now = self.registry.now();
-        let found = self.visit(id, |record, held, _| Ok((Arc::clone(record), held.owner())));
+        let found = self.visit(id, |entry, held, _| {
+            Ok((Arc::clone(&entry.record), held.owner()))
+        });
         let (record, owner) = found.map_err(|Gone| SessionGone)?;
         let is_present = || {
             let mut held = record.lock();
@@ -125,8 +128,8 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     pub fn list(&self, principal: &str) -> Vec<(Session<V>, TimeToLive)> {
         let now = self.registry.now();
         let records = self.registry.of(principal, now);
-        let live = records.iter().filter_map(|record| {
-            let session = Self::view(record, &record.lock())?;
+        let live = records.iter().filter_map(|Aged { record, created }| {
+            let session = Self::view(record, *created, &record.lock())?;
             let deadline = record.word.get().filter(|deadline| *deadline > now)?;
             Some((session, record.time_to_live(deadline, now)))
         });
@@ -137,8 +140,9 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     /// them or not. `f` runs under no lock. O(n).
     pub fn for_each(&self, mut f: impl FnMut(Session<V>)) {
         let now = self.registry.now();
-        self.registry.for_each(now, |record| {
-            let session = Self::view(record, &record.lock());
+        self.registry.for_each(now, |entry| {
+            let record = &entry.record;
+            let session = Self::view(record, entry.created, &record.lock());
             if let Some(session) = session {
                 f(session);
             }

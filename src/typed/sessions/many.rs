@@ -6,8 +6,10 @@ use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
 
+use super::owned::Aged;
 use super::record::{Held, Record};
 use super::{Session, SessionGone, Sessions, UpdateError};
+use crate::Timestamp;
 use crate::typed::EndReason;
 use crate::typed::deadline::Gone;
 
@@ -94,8 +96,8 @@ where
     pub fn list(&self, principal: &str) -> Vec<(K, Session<V>)> {
         let now = self.registry.now();
         let records = self.registry.of(principal, now);
-        let live = records.iter().filter_map(|record| {
-            let session = Self::view(record, &record.lock())?;
+        let live = records.iter().filter_map(|Aged { record, created }| {
+            let session = Self::view(record, *created, &record.lock())?;
             record
                 .word
                 .is_live(now)
@@ -125,8 +127,8 @@ where
         Q: Hash + Eq + ?Sized,
     {
         let now = self.registry.now();
-        let found = self.registry.visit(key, now, |record, held| {
-            Ok((Arc::clone(record), held.owner()))
+        let found = self.registry.visit(key, now, |entry, held| {
+            Ok((Arc::clone(&entry.record), held.owner()))
         });
         let (record, owner) = found.map_err(|Gone| SessionGone)?;
         let Some(owner) = owner else { return Ok(0) };
@@ -139,8 +141,9 @@ where
     /// them or not. `f` runs under no lock. O(n).
     pub fn for_each(&self, mut f: impl FnMut(&K, Session<V>)) {
         let now = self.registry.now();
-        self.registry.for_each(now, |record| {
-            let session = Self::view(record, &record.lock());
+        self.registry.for_each(now, |entry| {
+            let record = &entry.record;
+            let session = Self::view(record, entry.created, &record.lock());
             if let Some(session) = session {
                 f(&record.key, session);
             }
@@ -173,12 +176,16 @@ where
 
     /// What is seen of a record: nothing if it has ended.
     #[inline]
-    pub(super) fn view(record: &Record<K, Arc<V>>, held: &Held<K, Arc<V>>) -> Option<Session<V>> {
+    pub(super) fn view(
+        record: &Record<K, Arc<V>>,
+        created: Timestamp,
+        held: &Held<Arc<V>>,
+    ) -> Option<Session<V>> {
         Some(Session {
             value: Arc::clone(held.payload.as_ref()?),
             version: held.version.into(),
             generation: record.generation,
-            created: record.created,
+            created,
         })
     }
 }

@@ -3,10 +3,13 @@
 //! | file | what lives there |
 //! |---|---|
 //! | `record` | one session: its word, and what its lock guards |
+//! | `place` | where a record is filed, and how far it has got, in four bytes |
+//! | `chains` | what is told after what |
 //! | `index` | what one lock guards: when records are due, whose they are, how many live |
 //! | `bell` | the driver's attention |
 //! | `room` | how many live, whose they are, and whether there is room for one more |
 //! | `by_key` | the map's entries |
+//! | `payload` | what a record holds: where its value is |
 //! | `owned` | the records of a principal |
 //! | `registry` | the map and the index: reading and ending |
 //! | `start` | letting a record in, in one step for its key |
@@ -20,6 +23,7 @@
 mod bell;
 mod build;
 mod by_key;
+mod chains;
 mod cycle;
 mod error;
 mod guarded;
@@ -29,6 +33,8 @@ mod keyed;
 mod logins;
 mod many;
 mod owned;
+mod payload;
+mod place;
 mod policy;
 mod record;
 mod registry;

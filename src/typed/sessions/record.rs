@@ -3,24 +3,26 @@
 //! | what | who reads and writes it |
 //! |---|---|
 //! | the word | anybody moves it later; it ends only under the lock of the index |
-//! | limits, key, birth, generation | nobody writes them |
+//! | limits, key, generation | nobody writes them |
 //! | payload, version | under the record's lock |
-//! | owner, timer, published, what is told in which order | under the record's lock; all but the last also under that of the index |
+//! | owner, place | under the record's lock; whose it is and where it is filed also under that of the index |
+//!
+//! When it was started is kept with the [map's entry](super::by_key::ByKey), where there was room for it.
 //!
 //! The lock of the index is taken before that of a record, never after. Under a record's lock
 //! nothing runs but this crate's own code.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::time::Duration;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::tell::Event;
+use super::place::Place;
 use super::{SessionLimits, TimeToLive};
+use crate::Timestamp;
+use crate::prefetch::prefetch;
 use crate::timestamp::nanos;
 use crate::typed::EndReason;
 use crate::typed::deadline::{Deadline, Gone};
-use crate::{TimerKey, Timestamp};
 
 /// What a key leads to.
 pub(super) struct Record<K, P> {
@@ -32,38 +34,22 @@ pub(super) struct Record<K, P> {
     absolute: Timestamp,
     /// Which of the records of its store it is. Later ones have larger numbers, those of one key without exception.
     pub(super) generation: u64,
-    pub(super) created: Timestamp,
-    held: Mutex<Held<K, P>>,
+    held: Mutex<Held<P>>,
 }
 
 /// What a record's lock guards.
-pub(super) struct Held<K, P> {
+pub(super) struct Held<P> {
     /// What it holds, until it ends.
     pub(super) payload: Option<P>,
     /// How often the payload was replaced.
     pub(super) version: u32,
-    /// Whether its key leads to it, or has done so.
-    pub(super) published: bool,
-    /// Whether its end was told.
-    pub(super) told: bool,
+    /// Where it is filed, once it is, and how far it has got.
+    pub(super) place: Place,
     owner: Option<Arc<Name>>,
-    links: Option<Box<Links<K, P>>>,
-    /// Where it is filed, once it is.
-    pub(super) timer: Option<TimerKey>,
 }
 
 /// The name of a principal, behind one word.
 pub(super) struct Name(pub(super) Arc<str>);
-
-/// What few records have: neighbours in the order of events.
-pub(super) struct Links<K, P> {
-    /// The record under the same key whose end is told first.
-    pub(super) after: Option<Arc<Record<K, P>>>,
-    /// The end of the next one, told once that of this one is.
-    pub(super) then: Option<Event<K, P>>,
-    /// Its own end, if it ended before it was published.
-    pub(super) own: Option<Event<K, P>>,
-}
 
 // === impl Record ===
 
@@ -86,26 +72,28 @@ impl<K, P> Record<K, P> {
             absolute,
             idle,
             generation,
-            created: now,
             key,
             held: Mutex::new(Held {
                 payload: Some(payload),
                 version: 0,
+                place: Place::default(),
                 owner: owner.map(|owner| Arc::new(Name(owner))),
-                timer: None,
-                published: false,
-                told: false,
-                links: None,
             }),
         }
     }
 
     /// Whether it is dead at birth. No word can say so at the beginning of time.
-    pub(super) fn is_stillborn(&self) -> bool {
-        until(self.created, self.idle, self.absolute) <= self.created
+    pub(super) fn is_stillborn(&self, created: Timestamp) -> bool {
+        until(created, self.idle, self.absolute) <= created
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Held<K, P>> {
+    /// Asks for the memory of a record that is about to end.
+    pub(super) fn ask(&self) {
+        prefetch(&raw const self.word);
+        prefetch(&raw const self.held);
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Held<P>> {
         // Nothing panics under the lock; if anything did, what it guards would still be whole.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -145,7 +133,7 @@ fn until(now: Timestamp, idle: u64, absolute: Timestamp) -> Timestamp {
 
 // === impl Held ===
 
-impl<K, P> Held<K, P> {
+impl<P> Held<P> {
     /// Whose it is.
     pub(super) fn owner(&self) -> Option<Arc<str>> {
         Some(Arc::clone(&self.owner.as_ref()?.0))
@@ -158,30 +146,6 @@ impl<K, P> Held<K, P> {
 
     pub(super) fn take_owner(&mut self) -> Option<Arc<str>> {
         Some(Arc::clone(&self.owner.take()?.0))
-    }
-
-    pub(super) fn links(&mut self) -> &mut Links<K, P> {
-        self.links.get_or_insert_with(|| {
-            Box::new(Links {
-                after: None,
-                then: None,
-                own: None,
-            })
-        })
-    }
-
-    pub(super) fn take_links(&mut self) -> Option<Box<Links<K, P>>> {
-        self.links.take()
-    }
-
-    /// The record whose end is to be told first.
-    pub(super) fn take_after(&mut self) -> Option<Arc<Record<K, P>>> {
-        self.links.as_mut()?.after.take()
-    }
-
-    /// Its end, if it came before it was published.
-    pub(super) fn take_own(&mut self) -> Option<Event<K, P>> {
-        self.links.as_mut()?.own.take()
     }
 }
 
@@ -212,5 +176,20 @@ impl<K, P> Record<K, P> {
     pub(super) fn spans(&self) -> (Option<Duration>, Timestamp) {
         let idle = (self.idle != u64::MAX).then(|| Duration::from_nanos(self.idle));
         (idle, self.absolute)
+    }
+}
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod tests {
+    //! What a session takes: a record, behind the two counts of its `Arc`.
+
+    use super::super::guarded::Guarded;
+    use super::*;
+
+    #[test]
+    fn a_record_is_64_bytes_and_its_key() {
+        assert_eq!(size_of::<Record<u64, Arc<u128>>>(), 64 + 8);
+        assert_eq!(size_of::<Record<u128, Arc<u128>>>(), 64 + 16);
+        assert_eq!(size_of::<Record<u64, Guarded<u128>>>(), 64 + 8 + 40); // a digest, and the id before
     }
 }

@@ -14,9 +14,13 @@ use std::hash::RandomState;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use papaya::HashMap;
+use seize::Collector;
 
 use super::by_key::{ByKey, Sought};
+use super::chains::Chains;
 use super::index::{Assign, Drained, Index};
+use super::owned::Aged;
+use super::payload::Payload;
 use super::policy::SessionPolicy;
 use super::record::{Held, Record};
 use super::tell::{Event, Hook, Telling};
@@ -28,10 +32,15 @@ use crate::typed::deadline::Gone;
 use crate::typed::panics::Panics;
 use crate::{Timers, Timestamp};
 
+/// Records that a thread takes out of the map before it looks whether any are still being read, and frees the others. To
+/// look interrupts all other threads, and that is what those that read notice when many sessions end at once.
+const GARBAGE: usize = 512;
+
 pub(super) struct Registry<K, P, S> {
     pub(super) map: HashMap<ByKey<K, P>, (), S>,
     /// Off the lines that every read goes by.
     index: Padded<Mutex<Index<K, P>>>,
+    pub(super) chains: Arc<Chains<K, P>>,
     /// The latest time that has been acted on. What has expired by then has ended, or is about to.
     seen: AtomicU64,
     /// The latest generation that was given.
@@ -51,7 +60,7 @@ pub(super) struct Registry<K, P, S> {
 impl<K, P, S> Registry<K, P, S>
 where
     K: Hash + Eq + Clone + Send + Sync + 'static,
-    P: Send + Sync + 'static,
+    P: Payload,
     S: BuildHasher + Send + Sync + 'static,
 {
     pub(super) fn new(
@@ -60,9 +69,14 @@ where
         hook: Option<Box<Hook<K, P>>>,
         hasher: S,
     ) -> Arc<Self> {
+        let chains = Arc::new(Chains::new());
         Arc::new_cyclic(|this| Self {
-            map: HashMap::with_hasher(hasher),
-            index: Padded(Mutex::new(Index::new(&policy))),
+            map: HashMap::builder()
+                .hasher(hasher)
+                .collector(Collector::new().batch_size(GARBAGE))
+                .build(),
+            index: Padded(Mutex::new(Index::new(&policy, Arc::clone(&chains)))),
+            chains,
             seen: AtomicU64::new(0),
             generations: Padded(AtomicU64::new(0)),
             policy,
@@ -81,7 +95,7 @@ where
         &self,
         key: &Q,
         now: Timestamp,
-        mut f: impl FnMut(&Arc<Record<K, P>>, &mut Held<K, P>) -> Result<R, Gone>,
+        mut f: impl FnMut(&ByKey<K, P>, &mut Held<P>) -> Result<R, Gone>,
     ) -> Result<R, Gone>
     where
         K: Borrow<Q>,
@@ -90,12 +104,17 @@ where
         loop {
             let guard = self.map.guard();
             let found = self.map.get_key_value(&Sought(key), &guard);
-            let (ByKey(record), ()) = found.ok_or(Gone)?;
+            let (entry, ()) = found.ok_or(Gone)?;
+            let record = &entry.record;
             if record.word.is_live(now) {
                 let visited = {
                     let mut held = record.lock();
                     if held.payload.is_some() {
-                        f(record, &mut held)
+                        let visited = f(entry, &mut held);
+                        if let Some(payload) = &held.payload {
+                            entry.value.follow(payload);
+                        }
+                        visited
                     } else {
                         Err(Gone)
                     }
@@ -128,7 +147,7 @@ where
         loop {
             let guard = self.map.guard();
             let found = self.map.get_key_value(&Sought(key), &guard);
-            let (ByKey(record), ()) = found.ok_or(Gone)?;
+            let (ByKey { record, .. }, ()) = found.ok_or(Gone)?;
             if let Ok(seen) = f(record) {
                 return Ok(seen);
             }
@@ -154,7 +173,7 @@ where
         }
         let map = self.map.pin();
         let found = map.get_key_value(&Sought(key));
-        found.is_none_or(|(ByKey(other), ())| Arc::ptr_eq(other, record))
+        found.is_none_or(|(ByKey { record: other, .. }, ())| Arc::ptr_eq(other, record))
     }
 
     /// The record under a key, if it lives.
@@ -163,7 +182,7 @@ where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.visit(key, now, |record, _| Ok(Arc::clone(record)))
+        self.visit(key, now, |entry, _| Ok(Arc::clone(&entry.record)))
     }
 
     /// Makes it permanent that a record has expired.
@@ -207,7 +226,7 @@ where
         }
         records = index.of(owner);
         let mut ended = 0;
-        for record in &records {
+        for Aged { record, .. } in &records {
             if keep.is_none_or(|keep| !Arc::ptr_eq(keep, record)) {
                 // If both are there, the one has replaced the other by now.
                 let replaced = index.is_superseded_for(record, owner);
@@ -222,7 +241,7 @@ where
     /// Lets a record belong to a principal who has room for it, if `change` agrees to change what it holds.
     pub(super) fn assign(
         &self,
-        record: &Arc<Record<K, P>>,
+        aged: &Aged<K, P>,
         owner: &Arc<str>,
         now: Timestamp,
         allowed: impl FnOnce(&P) -> bool,
@@ -231,13 +250,13 @@ where
         let mut telling = Telling::new(self);
         let mut index = self.index();
         let now = self.see(now);
-        let live = record.word.is_live(now);
-        if !live || !record.lock().payload.as_ref().is_some_and(allowed) {
+        let record = &aged.record;
+        if !record.word.is_live(now) || !record.lock().payload.as_ref().is_some_and(allowed) {
             index.expire(record, now, &mut telling.events);
             return Err(Assign::Gone);
         }
         index.assign(
-            record,
+            aged,
             owner,
             &self.policy,
             now,
@@ -262,14 +281,14 @@ where
     }
 
     /// The records of a principal, oldest first, of which what was due has ended.
-    pub(super) fn of(&self, owner: &str, now: Timestamp) -> Vec<Arc<Record<K, P>>> {
+    pub(super) fn of(&self, owner: &str, now: Timestamp) -> Vec<Aged<K, P>> {
         let mut telling = Telling::new(self);
         let records = {
             let mut index = self.index();
             let now = self.see(now);
             index.drain_fully(now, &mut telling.events);
             let mut records = index.of(owner);
-            records.retain(|record| !index.is_superseded_for(record, owner));
+            records.retain(|aged| !index.is_superseded_for(&aged.record, owner));
             records
         };
         // Before there is anything to return: should a hook panic, that would be leaked.
@@ -278,13 +297,13 @@ where
     }
 
     /// Shows `f` each record that lives, in no particular order; under no lock.
-    pub(super) fn for_each(&self, now: Timestamp, mut f: impl FnMut(&Record<K, P>)) {
+    pub(super) fn for_each(&self, now: Timestamp, mut f: impl FnMut(&ByKey<K, P>)) {
         let mut expired = Vec::new();
-        for ByKey(record) in self.map.pin().keys() {
-            if record.word.is_live(now) {
-                f(record);
+        for entry in self.map.pin().keys() {
+            if entry.record.word.is_live(now) {
+                f(entry);
             } else {
-                expired.push(Arc::clone(record));
+                expired.push(Arc::clone(&entry.record));
             }
         }
         for record in expired {

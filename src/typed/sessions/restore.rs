@@ -5,6 +5,8 @@ use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
 
 use super::guarded::Guarded;
+use super::owned::Aged;
+use super::payload::Payload;
 use super::record::Record;
 use super::registry::Registry;
 use super::snapshot::{HashedId, SessionSnapshot, SessionStoreSnapshot, SessionsSnapshot};
@@ -103,7 +105,7 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
 impl<K, P, S> Registry<K, P, S>
 where
     K: Hash + Eq + Clone + Send + Sync + 'static,
-    P: Send + Sync + 'static,
+    P: Payload,
     S: BuildHasher + Send + Sync + 'static,
 {
     fn restore<N, V>(
@@ -141,12 +143,16 @@ where
             let (key, payload) = payload(session.key, session.value, &passage);
             let numbers = (session.generation, session.version);
             let owner = session.principal.map(Arc::from);
-            let record = Arc::new(Record::restored(key, payload, owner, &life, numbers));
+            let record = Record::restored(key, payload, owner, &life, numbers);
+            let aged = Aged {
+                record: Arc::new(record),
+                created: life.created,
+            };
             let reason = if let Left::Over { .. } = left {
                 report.expired += 1;
                 reason
             } else {
-                match self.place(&record, passage.now, &mut telling.events) {
+                match self.place(&aged, passage.now, &mut telling.events) {
                     Placed::There { ended } => {
                         report.restored += 1;
                         report.restored -= ended;
@@ -165,7 +171,7 @@ where
             };
             telling
                 .events
-                .extend(ended(&record, reason, left.deadline()));
+                .extend(ended(&aged.record, reason, left.deadline()));
         }
         Ok(report)
     }
@@ -190,7 +196,7 @@ fn ended<K, P>(
 ) -> Option<Event<K, P>> {
     let _ended = record.word.end(Timestamp::ZERO);
     let mut held = record.lock();
-    held.published = true;
+    held.place.set_published();
     Some(Event {
         record: Arc::clone(record),
         payload: held.payload.take()?,

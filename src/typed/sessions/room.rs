@@ -7,7 +7,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::index::{Drained, Full, Index};
-use super::owned::ByAge;
+use super::owned::{Aged, ByAge};
+use super::payload::Payload;
 use super::policy::{SessionPolicy, WhenFull};
 use super::record::Record;
 use super::tell::Event;
@@ -25,7 +26,7 @@ enum Over {
 
 // === impl Index ===
 
-impl<K, P> Index<K, P> {
+impl<K, P: Payload> Index<K, P> {
     /// Records that have not ended.
     pub(super) fn len(&self) -> usize {
         self.wheel.len() - self.superseded().count()
@@ -38,7 +39,7 @@ impl<K, P> Index<K, P> {
         }
         let counts = |owner: &str, records: &ByAge<K, P>| {
             let mut records = records.values();
-            records.any(|record| !self.is_superseded_for(record, owner))
+            records.any(|aged| !self.is_superseded_for(&aged.record, owner))
         };
         let owners = self.owners.iter();
         let owners = owners.filter(|(owner, owned)| counts(owner, &owned.records));
@@ -46,7 +47,7 @@ impl<K, P> Index<K, P> {
     }
 
     /// The records of a principal that have not ended, oldest first.
-    pub(super) fn of(&self, owner: &str) -> Vec<Arc<Record<K, P>>> {
+    pub(super) fn of(&self, owner: &str) -> Vec<Aged<K, P>> {
         let owned = self.owners.get(owner);
         owned.map_or_else(Vec::new, |owned| owned.records.values().cloned().collect())
     }
@@ -144,13 +145,17 @@ impl<K, P> Index<K, P> {
             Over::Principal => self.owners.get(owner?).map(|owned| &owned.records),
             Over::All => self.all.as_ref(),
         };
-        let is_other = |record: &&Arc<_>| {
+        let is_other = |record: &&Arc<_>| -> bool {
             let counts = match over {
                 Over::Principal => !self.is_superseded_for(record, owner.unwrap_or_default()),
                 Over::All => !self.is_superseded(record),
             };
             counts && but.is_none_or(|but| !Arc::ptr_eq(but, record))
         };
-        records?.values().find(is_other).cloned()
+        records?
+            .values()
+            .map(|aged| &aged.record)
+            .find(is_other)
+            .cloned()
     }
 }

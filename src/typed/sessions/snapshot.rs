@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::by_key::ByKey;
 use super::guarded::Guarded;
-use super::record::Record;
+use super::owned::Aged;
+use super::payload::Payload;
 use super::registry::Registry;
 use super::{SessionStore, Sessions};
 use crate::WallAnchor;
@@ -190,7 +191,7 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
 impl<K, P, S> Registry<K, P, S>
 where
     K: Hash + Eq + Clone + Send + Sync + 'static,
-    P: Send + Sync + 'static,
+    P: Payload,
     S: BuildHasher + Send + Sync + 'static,
 {
     /// A snapshot. `peek` looks at what a session holds, under its lock, and `name` then makes the key.
@@ -203,13 +204,13 @@ where
         let departure = Departure::new(anchor, || self.now());
         // All of them first: then of two under one key the earlier has ended when it is looked at.
         let map = self.map.pin();
-        let keys = map.keys().map(|ByKey(record)| Arc::clone(record));
-        let mut records: Vec<Arc<Record<K, P>>> = keys.collect();
+        let keys = map.keys().map(|entry: &ByKey<K, P>| entry.aged());
+        let mut records: Vec<Aged<K, P>> = keys.collect();
         drop(map);
-        records.sort_unstable_by_key(|record| record.generation);
-        records.dedup_by_key(|record| record.generation);
+        records.sort_unstable_by_key(|aged| aged.record.generation);
+        records.dedup_by_key(|aged| aged.record.generation);
         let mut sessions = Vec::with_capacity(records.len());
-        for record in &records {
+        for Aged { record, created } in &records {
             let seen = {
                 let held = record.lock();
                 // What is read of the word now is not before what is read of the rest.
@@ -231,7 +232,7 @@ where
                 principal: owner.map(|owner| String::from(&*owner)),
                 version,
                 generation: record.generation,
-                created: departure.past(record.created),
+                created: departure.past(*created),
                 idle,
                 absolute: departure.deadline(absolute),
                 deadline: departure.deadline(deadline),

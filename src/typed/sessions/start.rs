@@ -15,6 +15,9 @@ use core::hash::{BuildHasher, Hash};
 use std::thread;
 
 use super::by_key::{ByKey, Sought};
+use super::chains::Links;
+use super::owned::Aged;
+use super::payload::Payload;
 use super::record::{Held, Record};
 use super::registry::Registry;
 use super::tell::{Event, Telling};
@@ -35,7 +38,7 @@ pub(super) enum Existing {
 
 /// What was done.
 pub(super) enum Start<K, P, R> {
-    Started(Arc<Record<K, P>>),
+    Started(Aged<K, P>),
     /// What was seen of the one that lives.
     Touched(R),
     /// One lives there, and what was to be kept was not.
@@ -47,7 +50,7 @@ pub(super) enum Start<K, P, R> {
 struct Claim<'a, K, P, S>
 where
     K: Hash + Eq + Clone + Send + Sync + 'static,
-    P: Send + Sync + 'static,
+    P: Payload,
     S: BuildHasher + Send + Sync + 'static,
 {
     registry: &'a Registry<K, P, S>,
@@ -62,7 +65,7 @@ where
 impl<K, P, S> Registry<K, P, S>
 where
     K: Hash + Eq + Clone + Send + Sync + 'static,
-    P: Send + Sync + 'static,
+    P: Payload,
     S: BuildHasher + Send + Sync + 'static,
 {
     /// Starts a session with what `make` makes, unless one lives under the key that is not to be replaced. Of that
@@ -74,15 +77,18 @@ where
         limits: SessionLimits,
         existing: Existing,
         make: impl FnOnce() -> P,
-        view: impl Fn(&Record<K, P>, &Held<K, P>) -> Option<R>,
+        view: impl Fn(&Record<K, P>, Timestamp, &Held<P>) -> Option<R>,
     ) -> Result<Start<K, P, R>, StartError> {
         let began = self.now();
-        let look = |found: Option<&Arc<Record<K, P>>>, now: Timestamp| {
-            let found = found?;
+        let look = |found: Option<&Aged<K, P>>, now: Timestamp| {
+            let Aged {
+                record: found,
+                created,
+            } = found?;
             match existing {
                 Existing::Touch => {
                     found.touch(now).ok()?;
-                    view(found, &found.lock()).map(Start::Touched)
+                    view(found, *created, &found.lock()).map(Start::Touched)
                 }
                 Existing::Keep => found.word.is_live(now).then_some(Start::Kept),
                 Existing::Replace => None,
@@ -102,22 +108,26 @@ where
         // Dropped last, and so told when the key is free.
         let mut telling = Telling::new(self);
         let events = &mut telling.events;
-        let (found, record);
+        let (found, aged);
         // What the map lets go of meanwhile is dropped when the key is free: that may be somebody's code.
         let reclaim = self.map.guard();
         let mut claim = self.claim(key);
         // Making the value, and waiting for the key, has taken its time.
         let now = self.now().max(began);
         found = self.find_any(key);
-        let found = found.as_ref();
-        if let Some(there) = look(found, now) {
+        if let Some(there) = look(found.as_ref(), now) {
             return Ok(there);
         }
+        let before = found.as_ref();
+        let found = before.map(|found| &found.record);
         let generation = self.generation();
-        record = Arc::new(Record::new(
-            of_record, payload, owner, limits, now, generation,
-        ));
-        let stillborn = record.is_stillborn();
+        let record = Record::new(of_record, payload, owner, limits, now, generation);
+        aged = Aged {
+            record: Arc::new(record),
+            created: now,
+        };
+        let record = &aged.record;
+        let stillborn = record.is_stillborn(now);
         if !stillborn {
             self.reserve_bell()?;
         }
@@ -131,13 +141,13 @@ where
                 }
                 // Somebody who has read the time before has touched it.
                 drop(index);
-                if let Some(there) = look(Some(found), now) {
+                if let Some(there) = look(before, now) {
                     return Ok(there);
                 }
                 index = self.index();
             }
             if !stillborn {
-                let admitted = index.admit(&record, found, &self.policy, now, events);
+                let admitted = index.admit(&aged, found, &self.policy, now, events);
                 admitted.map_err(|_| StartError::Full)?;
             }
             if let Some(found) = found.filter(|_| stillborn && existing == Existing::Replace) {
@@ -145,53 +155,67 @@ where
             }
         }
         if let Some(found) = found {
-            if !found.lock().told {
-                record.lock().links().after = Some(Arc::clone(found));
+            if !found.lock().place.is_told() {
+                let after = |links: &mut Links<K, P>| links.after = Some(Arc::clone(found));
+                self.chains.link(generation, &mut record.lock(), after);
             }
         }
+        claim.unplaced = Some(record);
         if stillborn {
             // It is placed all the same, so that the next one under the key is told of after it.
             let _ended = record.word.end(Timestamp::ZERO);
-            self.map.pin().insert(ByKey(Arc::clone(&record)), ());
-            events.extend(Self::end_stillborn(&record, now));
+            self.lead_to(&aged);
+            claim.unplaced = None;
+            events.extend(Self::end_stillborn(record, now));
         } else {
-            claim.unplaced = Some(&record);
-            self.map.pin().insert(ByKey(Arc::clone(&record)), ());
+            self.lead_to(&aged);
             claim.unplaced = None;
             // Only now, so that the key leads to one of them at any time.
             if let Some(found) = found.filter(|_| existing == Existing::Replace) {
                 let mut index = self.index();
                 let _ = index.end(found, now, EndReason::Replaced, |_| true, events);
-                index.unsupersede(&record);
+                index.unsupersede(record);
             }
             claim.due = record.word.get();
-            let mut held = record.lock();
-            held.published = true;
-            events.extend(held.take_own());
+            events.extend(self.publish(record));
         }
         drop(claim);
         drop(reclaim);
         // Before there is anything to return: should a hook panic, that would be leaked.
         drop(telling);
-        if found.is_some_and(|found| found.lock().told) {
+        if found.is_some_and(|found| found.lock().place.is_told()) {
             // Nobody waits for it, and it need not be kept.
-            let before = record.lock().take_after();
+            let after = |links: &mut Links<K, P>| links.after.take();
+            let before = self.chains.take(generation, &mut record.lock(), after);
             drop(before);
         }
-        Ok(Start::Started(record))
+        Ok(Start::Started(aged))
     }
 
     /// What a key leads to, dead or alive.
-    fn find_any(&self, key: &K) -> Option<Arc<Record<K, P>>> {
+    fn find_any(&self, key: &K) -> Option<Aged<K, P>> {
         let map = self.map.pin();
-        let (ByKey(record), ()) = map.get_key_value(&Sought(key))?;
-        Some(Arc::clone(record))
+        let (found, ()) = map.get_key_value(&Sought(key))?;
+        Some(found.aged())
+    }
+
+    /// Lets the key of a record lead to it.
+    fn lead_to(&self, aged: &Aged<K, P>) {
+        self.map.pin().insert(ByKey::new(aged.clone()), ());
+    }
+
+    /// The key of a record leads to it. Its end, if it has come before.
+    fn publish(&self, record: &Record<K, P>) -> Option<Event<K, P>> {
+        let mut held = record.lock();
+        held.place.set_published();
+        let own = |links: &mut Links<K, P>| links.own.take();
+        self.chains.take(record.generation, &mut held, own)
     }
 
     /// Ends a record that is dead at birth. Nobody finds it, and its end is told.
     fn end_stillborn(record: &Arc<Record<K, P>>, now: Timestamp) -> Option<Event<K, P>> {
         let mut held = record.lock();
-        held.published = true;
+        held.place.set_published();
         Some(Event {
             record: Arc::clone(record),
             payload: held.payload.take()?,
@@ -221,7 +245,7 @@ where
 impl<K, P, S> Drop for Claim<'_, K, P, S>
 where
     K: Hash + Eq + Clone + Send + Sync + 'static,
-    P: Send + Sync + 'static,
+    P: Payload,
     S: BuildHasher + Send + Sync + 'static,
 {
     fn drop(&mut self) {
@@ -231,7 +255,8 @@ where
             index.unsupersede(record);
             let payload = index.withdraw(record);
             drop(index);
-            let links = record.lock().take_links();
+            let chains = &self.registry.chains;
+            let links = chains.take_all(record.generation, &mut record.lock());
             drop((payload, links));
         } else {
             let earlier = self.due.filter(|due| *due < index.bell_at);
@@ -263,16 +288,17 @@ pub(super) enum Placed {
 impl<K, P, S> Registry<K, P, S>
 where
     K: Hash + Eq + Clone + Send + Sync + 'static,
-    P: Send + Sync + 'static,
+    P: Payload,
     S: BuildHasher + Send + Sync + 'static,
 {
     /// Lets a record that lives at `now` be what its key leads to, unless that is one that lives.
     pub(super) fn place(
         &self,
-        record: &Arc<Record<K, P>>,
+        aged: &Aged<K, P>,
         now: Timestamp,
         events: &mut Vec<Event<K, P>>,
     ) -> Placed {
+        let record = &aged.record;
         let found;
         let _reclaim = self.map.guard();
         let mut claim = self.claim(&record.key);
@@ -288,19 +314,17 @@ where
         let admitted = {
             let mut index = self.index();
             let now = self.see(now);
-            index.admit(record, None, &self.policy, now, events)
+            index.admit(aged, None, &self.policy, now, events)
         };
         if admitted.is_err() {
             return Placed::NoRoom;
         }
         claim.unplaced = Some(record);
-        self.map.pin().insert(ByKey(Arc::clone(record)), ());
+        self.lead_to(aged);
         claim.unplaced = None;
         claim.due = record.word.get();
         let ended = events.len() - before;
-        let mut held = record.lock();
-        held.published = true;
-        events.extend(held.take_own());
+        events.extend(self.publish(record));
         Placed::There { ended }
     }
 }

@@ -6,7 +6,9 @@ use core::fmt;
 use core::hash::BuildHasherDefault;
 use core::mem;
 
+use super::by_key::ByKey;
 use super::guarded::{Guarded, Selected};
+use super::owned::Aged;
 use super::policy::{SessionLimits, SessionPolicy, TouchPolicy};
 use super::record::{Held, Record};
 use super::registry::Registry;
@@ -146,14 +148,14 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
                 limits,
                 Existing::Keep,
                 guarded,
-                |_, _| None::<()>,
+                |_, _, _| None::<()>,
             )?;
-            if let Start::Started(record) = started {
+            if let Start::Started(Aged { record, created }) = started {
                 let session = Session {
                     value,
                     version: 0,
                     generation: record.generation,
-                    created: record.created,
+                    created,
                 };
                 return Ok((id, session));
             }
@@ -174,11 +176,12 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     }
 
     fn look(&self, id: &SessionId, touches: bool) -> Option<Session<V>> {
-        let seen = self.visit(id, |record, held, now| {
+        let seen = self.visit(id, |entry, held, now| {
+            let record = &entry.record;
             if touches {
                 record.touch(now)?;
             }
-            Self::view(record, held).ok_or(Gone)
+            Self::view(record, entry.created, held).ok_or(Gone)
         });
         seen.ok()
     }
@@ -195,7 +198,8 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     ///
     /// [`SessionGone`] if the id leads to none.
     pub fn touch(&self, id: &SessionId) -> Result<TimeToLive, SessionGone> {
-        let touched = self.visit(id, |record, _, now| {
+        let touched = self.visit(id, |entry, _, now| {
+            let record = &entry.record;
             let deadline = record.touch(now)?;
             Ok(record.time_to_live(deadline, now))
         });
@@ -208,7 +212,8 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     ///
     /// [`SessionGone`] if the id leads to none.
     pub fn time_to_live(&self, id: &SessionId) -> Result<TimeToLive, SessionGone> {
-        let left = self.visit(id, |record, _, now| {
+        let left = self.visit(id, |entry, _, now| {
+            let record = &entry.record;
             let deadline = record.word.get().ok_or(Gone)?;
             Ok(record.time_to_live(deadline, now))
         });
@@ -229,7 +234,8 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
         let touches = self.registry.policy.touch != TouchPolicy::Manual;
         // Then the old one, which is dropped when the lock is released.
         let mut value = Arc::new(value);
-        let updated = self.visit(id, |record, held, now| {
+        let updated = self.visit(id, |entry, held, now| {
+            let record = &entry.record;
             if record.generation != seen.generation {
                 return Err(Gone);
             }
@@ -243,7 +249,7 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
             let payload = held.payload.as_mut().ok_or(Gone)?;
             mem::swap(&mut payload.value, &mut value);
             held.version = held.version.wrapping_add(1);
-            Ok(Ok(Self::view(record, held).ok_or(Gone)?))
+            Ok(Ok(Self::view(record, entry.created, held).ok_or(Gone)?))
         });
         // Before there is anything to return: should it panic, that would be leaked.
         drop(value);
@@ -278,18 +284,14 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     pub(super) fn visit<R>(
         &self,
         id: &SessionId,
-        mut f: impl FnMut(
-            &Arc<Record<u64, Guarded<V>>>,
-            &mut Held<u64, Guarded<V>>,
-            Timestamp,
-        ) -> Result<R, Gone>,
+        mut f: impl FnMut(&ByKey<u64, Guarded<V>>, &mut Held<Guarded<V>>, Timestamp) -> Result<R, Gone>,
     ) -> Result<R, Gone> {
         let digest = self.digest(id);
         let now = self.registry.now();
-        self.registry.visit(&id.selector(), now, |record, held| {
+        self.registry.visit(&id.selector(), now, |entry, held| {
             let payload = held.payload.as_mut().ok_or(Gone)?;
             if payload.admits(&digest, now) {
-                f(record, held, now)
+                f(entry, held, now)
             } else {
                 Err(Gone)
             }
@@ -305,13 +307,14 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     #[inline]
     pub(super) fn view(
         record: &Record<u64, Guarded<V>>,
-        held: &Held<u64, Guarded<V>>,
+        created: Timestamp,
+        held: &Held<Guarded<V>>,
     ) -> Option<Session<V>> {
         Some(Session {
             value: Arc::clone(&held.payload.as_ref()?.value),
             version: held.version.into(),
             generation: record.generation,
-            created: record.created,
+            created,
         })
     }
 }

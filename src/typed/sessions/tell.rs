@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hash};
 
 use super::by_key::Sought;
+use super::chains::Links;
 use super::record::Record;
 use super::registry::Registry;
 use crate::Timestamp;
@@ -62,11 +63,16 @@ impl<K: Hash + Eq, P, S: BuildHasher> Drop for Telling<'_, K, P, S> {
 impl<K: Hash + Eq, P, S: BuildHasher> Registry<K, P, S> {
     /// Tells of an end, or leaves it to whoever is about to tell of the one before.
     fn tell(&self, mut event: Event<K, P>) {
-        let after = event.record.lock().take_after();
+        let after = {
+            let mut held = event.record.lock();
+            let after = |links: &mut Links<K, P>| links.after.take();
+            self.chains.take(event.record.generation, &mut held, after)
+        };
         if let Some(before) = after {
-            let mut before = before.lock();
-            if !before.told {
-                before.links().then = Some(event);
+            let mut held = before.lock();
+            if !held.place.is_told() {
+                let then = |links: &mut Links<K, P>| links.then = Some(event);
+                self.chains.link(before.generation, &mut held, then);
                 return;
             }
         }
@@ -77,8 +83,8 @@ impl<K: Hash + Eq, P, S: BuildHasher> Registry<K, P, S> {
             panics.run(|| self.forget(&record));
             let links = {
                 let mut held = record.lock();
-                held.told = true;
-                held.take_links()
+                held.place.set_told();
+                self.chains.take_all(record.generation, &mut held)
             };
             match links.and_then(|links| links.then) {
                 Some(next) => event = next,
@@ -93,7 +99,7 @@ impl<K: Hash + Eq, P, S: BuildHasher> Registry<K, P, S> {
         let guard = self.map.guard();
         let _ = self.map.remove_if(
             &Sought(&record.key),
-            |found, ()| Arc::ptr_eq(&found.0, record),
+            |found, ()| Arc::ptr_eq(&found.record, record),
             &guard,
         );
     }
