@@ -15,6 +15,8 @@ pub(super) struct Alarm {
     key: Mutex<Option<TimerKey>>,
     /// How late it may be.
     tolerance: Duration,
+    /// It gives its place back when it has fired.
+    passing: bool,
 }
 
 // === impl Alarm ===
@@ -24,6 +26,16 @@ impl Alarm {
         Self {
             key: Mutex::default(),
             tolerance,
+            passing: false,
+        }
+    }
+
+    /// One that gives its place back when it has fired, and takes another when it is armed again: for a runtime
+    /// with places enough. It needs no allocation.
+    pub(super) fn passing() -> Self {
+        Self {
+            passing: true,
+            ..Self::default()
         }
     }
 
@@ -51,6 +63,19 @@ impl Alarm {
         }
     }
 
+    /// As [`arm`](Self::arm), the first time.
+    pub(super) fn arm_first(
+        &self,
+        timers: &Timers,
+        at: Timestamp,
+        waker: Waker,
+    ) -> Result<(), ArmError> {
+        let new = self.armed(timers, at, waker)?;
+        let old = self.key().replace(new);
+        debug_assert!(old.is_none(), "it was armed before");
+        Ok(())
+    }
+
     /// Arms the timer for that time.
     pub(super) fn arm(
         &self,
@@ -62,7 +87,7 @@ impl Alarm {
         if key.is_some_and(|key| timers.rearm_at(key, at).is_ok()) {
             return Ok(());
         }
-        let new = timers.arm_kept(at, self.tolerance, waker())?;
+        let new = self.armed(timers, at, waker())?;
         let old = self.key().replace(new);
         if let Some(old) = old {
             let _ = timers.cancel(old);
@@ -79,7 +104,7 @@ impl Alarm {
         if self.key().is_some() {
             return Ok(());
         }
-        let new = timers.arm_kept(Timestamp::NEVER, self.tolerance, waker())?;
+        let new = self.armed(timers, Timestamp::NEVER, waker())?;
         let spare = {
             let mut key = self.key();
             if key.is_some() {
@@ -100,6 +125,14 @@ impl Alarm {
         let key = self.key().take();
         if let Some(key) = key {
             let _ = timers.cancel(key);
+        }
+    }
+
+    fn armed(&self, timers: &Timers, at: Timestamp, waker: Waker) -> Result<TimerKey, ArmError> {
+        if self.passing {
+            timers.arm_waker(at, self.tolerance, waker)
+        } else {
+            timers.arm_kept(at, self.tolerance, waker)
         }
     }
 

@@ -12,8 +12,11 @@
 //! * no value is leaked or dropped twice, and a holder that has ended is dropped at once;
 //! * a guard renews in time, says when it is at risk and when it is lost, by a deadline that is never later
 //!   than the lessor's, and renews no more once it is released;
+//! * what nobody holds is remembered, in a bounded number, takes no timer, and is not seen;
 //! * a fence refuses a holder that believes in its lease for too long.
 
+mod clocks;
+mod detach;
 mod drops;
 mod faults;
 mod faults_guards;
@@ -22,6 +25,7 @@ mod fence;
 mod grants;
 mod guards;
 mod hooks;
+mod idle;
 mod model;
 mod oracle;
 mod race;

@@ -309,6 +309,7 @@ fn a_runtime_without_room_for_timers_keeps_the_grants() {
     let leases = started(&machine);
     let report = leases.restore(snapshot, machine.options()).unwrap();
     assert_eq!((report.restored, leases.len()), (10, 10));
+    assert_eq!(report.untimed, 7, "found to be over when somebody asks");
     for resource in 0..10 {
         let other = leases.try_acquire(resource.to_string(), "worker 2", TTL);
         assert!(other.unwrap_err().is_held());

@@ -10,15 +10,14 @@ use core::time::Duration;
 use std::sync::OnceLock;
 
 use super::record::Record;
-use super::registry::{Pinned, Registry};
+use super::registry::Registry;
 use super::signal::Signal;
-use super::slot::Slot;
+use super::slot::State;
 use super::token::NoToken;
-use super::unanswered::Unanswered;
+use super::unanswered::{Pinned, Unanswered};
 use super::{AcquireError, Grant, Leases, Lost};
 use crate::Timestamp;
 use crate::typed::EndReason;
-use crate::typed::alarm::Alarm;
 
 /// A future that is ready when the lease is granted: [`Leases::acquire`].
 ///
@@ -94,13 +93,13 @@ where
             return Err(AcquireError::ZeroTtl);
         }
         let now = self.now();
-        let pinned = self.pin(resource, |slot| match waker {
+        let slot = self.pin(resource, |state| match waker {
             Some(_) => None,
-            None => refusal(slot, now),
+            None => refusal(state, now),
         })?;
         let record = Arc::new(Record {
             registry: Arc::clone(self),
-            slot: Arc::clone(&pinned.slot),
+            slot,
             holder,
             ttl,
             give_up,
@@ -108,25 +107,26 @@ where
             life: OnceLock::new(),
             end: OnceLock::new(),
             refused: OnceLock::new(),
-            alarm: Alarm::default(),
+            alarm: self.alarm(),
         });
+        let pinned = Pinned::new(self, &record.slot);
         self.ask_for(pinned, now, &record, waker)
     }
 
     fn ask_for(
         self: &Arc<Self>,
-        mut pinned: Pinned<K, H>,
+        mut pinned: Pinned<'_, K, H>,
         mut now: Timestamp,
         record: &Arc<Record<K, H>>,
         waker: Option<&Waker>,
     ) -> Result<Answer<K, H>, AcquireError> {
         let slot = &record.slot;
         let mut unanswered = Unanswered(Some(record));
+        let timer = || Waker::from(Arc::clone(record));
+        let until = |now: Timestamp| now.saturating_add(record.ttl.min(self.max_hold));
+        // Armed first, so that there is no grant without a timer.
+        record.alarm.arm_first(&self.timers, until(now), timer())?;
         loop {
-            // Armed first, so that there is no grant without a timer.
-            let until = now.saturating_add(record.ttl.min(self.max_hold));
-            let timer = || Waker::from(Arc::clone(record));
-            record.alarm.arm(&self.timers, until, timer)?;
             let mut spare = waker.cloned();
             let turn = self.change(slot, now, |state, effects| {
                 let turn = if !state.is_free(now) {
@@ -171,6 +171,7 @@ where
                 Turn::AtTheMark => {
                     self.tokens.reserve()?;
                     now = self.now();
+                    record.alarm.arm(&self.timers, until(now), timer)?;
                 }
             }
         }
@@ -236,12 +237,11 @@ where
 }
 
 /// Why somebody who does not wait need not go on. Most who are refused are refused here.
-fn refusal<K, H>(slot: &Slot<K, H>, now: Timestamp) -> Option<AcquireError>
+fn refusal<K, H>(state: &State<K, H>, now: Timestamp) -> Option<AcquireError>
 where
     K: Hash + Eq + Send + Sync + 'static,
     H: Send + Sync + 'static,
 {
-    let state = slot.lock();
     match &state.current {
         Some(record) if !record.is_live(now) => None,
         _ => state.refusal(now),

@@ -10,8 +10,8 @@ use core::time::Duration;
 use super::registry::{OnEnd, Registry};
 use super::token::{Persist, Tokens};
 use super::{FencingToken, Leases};
-use crate::Timers;
 use crate::typed::Ended;
+use crate::{Timers, Timestamp};
 
 /// Makes [`Leases`] otherwise than [`Leases::new`] does: [`Leases::builder`].
 #[must_use = "it makes nothing until it is told to"]
@@ -148,7 +148,11 @@ where
     /// Leases whose time and timers are those of that runtime.
     pub fn build(self, timers: &Timers) -> Leases<K, H> {
         let tokens = Tokens::new(self.high, self.block, self.persist);
-        let opens = timers.now().saturating_add(self.start_delay);
+        // Without a delay it is open whatever the clock shows later, also if it goes back behind now.
+        let opens = match self.start_delay {
+            Duration::ZERO => Timestamp::ZERO,
+            delay => timers.now().saturating_add(delay),
+        };
         let spans = (self.max_hold, self.lock_delay);
         let timers = timers.clone();
         Leases::of(Arc::new(Registry::new(

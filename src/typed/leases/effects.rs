@@ -9,7 +9,9 @@ use crate::typed::Ended;
 
 /// What is left to do when the lock is gone.
 pub(super) struct Effects<K, H> {
-    /// Grants that have ended, or were given up: their timers go.
+    /// The grant that has ended: its timer goes. One change ends one at most.
+    pub(super) ended: Option<Arc<Record<K, H>>>,
+    /// Requests that were given up: their timers go.
     pub(super) over: Vec<Arc<Record<K, H>>>,
     /// Records whose timers are to follow them.
     pub(super) moved: Vec<Arc<Record<K, H>>>,
@@ -25,12 +27,24 @@ pub(super) struct Effects<K, H> {
 impl<K, H> Effects<K, H> {
     pub(super) fn new() -> Self {
         Self {
+            ended: None,
             over: Vec::new(),
             moved: Vec::new(),
             wakers: Vec::new(),
             quiet_moved: false,
             at_the_mark: false,
         }
+    }
+}
+
+impl<K, H> Effects<K, H> {
+    /// Whether nothing is to be done, but for the mark.
+    pub(super) fn is_none(&self) -> bool {
+        self.ended.is_none()
+            && self.over.is_empty()
+            && self.moved.is_empty()
+            && self.wakers.is_empty()
+            && !self.quiet_moved
     }
 }
 

@@ -152,6 +152,49 @@ where
         slot.lock().waiters()
     }
 
+    /// Visits each lease that is held, with how long it will live unless it is renewed: `Duration::MAX` without end. In no
+    /// particular order. O(resources), and so much memory for the time of the call.
+    ///
+    /// It is a look, and no more: all deadlines are compared with one reading of the clock, but each lease is looked at when
+    /// its turn comes. One that is granted, released or handed on meanwhile is visited or not, none twice; `visit` may do
+    /// all that itself, as no lock is held.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{Leases, ManualClock, Timers};
+    ///
+    /// let timers = Timers::builder().clock(ManualClock::new()).build_hand_driven()?;
+    /// let leases: Leases<String> = Leases::new(&timers);
+    /// let one = leases.try_acquire("report", "worker 1", Duration::from_secs(10))?;
+    /// let two = leases.try_acquire("backup", "worker 2", Duration::from_secs(20))?;
+    /// leases.release(&one)?;
+    ///
+    /// let mut held = Vec::new();
+    /// leases.for_each(|lease, left| held.push((lease.resource().clone(), lease.token(), left)));
+    /// assert_eq!(held, [("backup".to_string(), two.token(), Duration::from_secs(20))]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn for_each(&self, mut visit: impl FnMut(&Holding<K, H>, Duration)) {
+        let registry = self.registry();
+        // All of them first: then of two slots for one resource the earlier is over when it is looked at.
+        let mut slots = Vec::new();
+        registry.for_each(|slot| slots.push(Arc::clone(slot)));
+        let now = registry.now();
+        for slot in slots {
+            if slot.holds(now) == Some(false) {
+                // Then it is over for good, and may have been handed on.
+                registry.settle(&slot, now);
+            }
+            let Some(record) = slot.lock().current.clone() else {
+                continue;
+            };
+            if record.is_live(now) {
+                let left = remaining(record.deadline(), now);
+                visit(&Holding(record), left);
+            }
+        }
+    }
+
     /// Leases that are held now: what has expired is not counted, fired or not. Exact when nobody acquires or
     /// releases meanwhile. O(resources).
     #[must_use]

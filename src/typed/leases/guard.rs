@@ -8,11 +8,11 @@ use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::panic::catch_unwind;
+use std::panic::{catch_unwind, resume_unwind};
 
 use super::keeper::{Hooks, Keeper};
-use super::{FencingToken, Lessor};
-use crate::typed::panics::Panics;
+use super::{FencingToken, GuardError, Lessor, Loss};
+use crate::typed::panics::{Panics, forgotten};
 use crate::{ArmError, Timers, Timestamp};
 
 /// A lease that is held, renewed by itself, and released when this is dropped.
@@ -59,7 +59,8 @@ use crate::{ArmError, Timers, Timestamp};
 #[must_use = "dropped, it releases the lease"]
 pub struct LeaseGuard<L: Lessor> {
     keeper: Arc<Keeper<L>>,
-    released: bool,
+    /// It is released, or somebody else sees to that.
+    given_up: bool,
 }
 
 /// How a guard renews, and what it tells its holder.
@@ -68,32 +69,6 @@ pub struct LeaseGuardOptions {
     timers: Timers,
     jitter: u32,
     hooks: Hooks,
-}
-
-/// How a guard has come to hold nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Loss {
-    /// No renewal was confirmed before the deadline.
-    Expired,
-    /// The lessor has said that the lease is over.
-    Refused,
-    /// The holder has given it back.
-    Released,
-    /// The runtime of the guard was shut down, and nobody would renew it.
-    ShutDown,
-}
-
-/// There is no guard.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum GuardError<E> {
-    /// The lessor does not grant the lease.
-    Refused(E),
-    /// The lessor has answered after the lease was over. It was released.
-    TooLate,
-    /// There is no timer to renew it by. It was released.
-    Timer(ArmError),
 }
 
 /// A future that is ready when the lease is not held any more: [`LeaseGuard::lost`].
@@ -193,10 +168,12 @@ impl LeaseGuardOptions {
         deadline: Timestamp,
     ) -> Result<LeaseGuard<L>, ArmError> {
         let (jitter, hooks) = (self.jitter, self.hooks);
-        let keeper = Keeper::new(self.timers, (lessor, grant), lives, deadline, jitter, hooks);
+        let token = token_or_release(&lessor, &grant);
+        let lease = (lessor, grant, token);
+        let keeper = Keeper::new(self.timers, lease, lives, deadline, jitter, hooks);
         let guard = LeaseGuard {
             keeper,
-            released: false,
+            given_up: false,
         };
         guard.keeper.follow()?;
         Ok(guard)
@@ -268,19 +245,73 @@ impl<L: Lessor> LeaseGuard<L> {
     ///
     /// If a waker of [`lost`](Self::lost) or the lessor has panicked: when the lessor was told.
     pub fn release(mut self) -> Result<(), L::ReleaseError> {
-        self.released = true;
+        self.given_up = true;
         let mut panics = Panics::default();
-        panics.run(|| self.keeper.stop());
+        panics.run(|| self.keeper.stop(Loss::Released));
         let release = || self.keeper.lessor.release(&self.keeper.grant);
         panics.end_with(catch_unwind(AssertUnwindSafe(release)))
+    }
+
+    /// Stops the renewals, and hands the grant to the caller, who renews and releases it from now on, or lets it expire. The
+    /// lessor is not told. If it was lost, the grant is that of a lease which is over.
+    ///
+    /// The guard has held it [until](Self::deadline) a time that is gone with it: to be asked for before, where the grant
+    /// does not know. A renewal that is on its way may let it live longer. [`lost`](Self::lost) is ready, with
+    /// [`Loss::Detached`]; [`on_lost`](LeaseGuardOptions::on_lost) is not called. O(1), and O(who waits for the loss).
+    ///
+    /// # Panics
+    ///
+    /// If a waker of [`lost`](Self::lost) has panicked. The lease then expires.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tickwheel::{Leases, ManualClock, Timers};
+    ///
+    /// let clock = ManualClock::new();
+    /// let timers = Timers::builder().clock(clock.clone()).build_hand_driven()?;
+    /// let leases: Leases<String> = Leases::new(&timers);
+    /// let guard = leases.hold("report", "worker 1", Duration::from_secs(30))?;
+    /// let grant = guard.detach();
+    /// assert_eq!(*leases.holder("report").unwrap().holder(), "worker 1");
+    ///
+    /// clock.advance(Duration::from_secs(20));
+    /// leases.renew(&grant)?; // nobody else does
+    /// clock.advance(Duration::from_secs(30));
+    /// timers.turn_fully()?;
+    /// assert!(leases.holder("report").is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn detach(mut self) -> L::Grant
+    where
+        L::Grant: Clone,
+    {
+        // Before anything is stopped: it is somebody's code.
+        let grant = self.keeper.grant.clone();
+        self.given_up = true;
+        self.keeper.stop(Loss::Detached);
+        grant
+    }
+}
+
+/// The number of a grant. A lessor that panics instead has it back before that goes on.
+fn token_or_release<L: Lessor>(lessor: &L, grant: &L::Grant) -> FencingToken {
+    match catch_unwind(AssertUnwindSafe(|| lessor.token(grant))) {
+        Ok(token) => token,
+        Err(panic) => {
+            let release = || drop(lessor.release(grant));
+            if let Err(again) = catch_unwind(AssertUnwindSafe(release)) {
+                forgotten(again);
+            }
+            resume_unwind(panic)
+        }
     }
 }
 
 impl<L: Lessor> Drop for LeaseGuard<L> {
     fn drop(&mut self) {
-        if !self.released {
+        if !self.given_up {
             let mut panics = Panics::default();
-            panics.run(|| self.keeper.stop());
+            panics.run(|| self.keeper.stop(Loss::Released));
             panics.run(|| drop(self.keeper.lessor.release(&self.keeper.grant)));
             panics.end();
         }
@@ -326,38 +357,5 @@ impl<L: Lessor> Drop for WhenLost<L> {
 impl<L: Lessor> fmt::Debug for WhenLost<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WhenLost").finish_non_exhaustive()
-    }
-}
-
-// === impl Loss ===
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Expired => "no renewal was confirmed in time",
-            Self::Refused => "the lessor says that the lease is over",
-            Self::Released => "the lease was released",
-            Self::ShutDown => "the runtime has been shut down",
-        })
-    }
-}
-
-impl<E: fmt::Display> fmt::Display for GuardError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused(error) => error.fmt(f),
-            Self::TooLate => f.write_str("the lease was over before the lessor had answered"),
-            Self::Timer(error) => error.fmt(f),
-        }
-    }
-}
-
-impl<E: core::error::Error + 'static> core::error::Error for GuardError<E> {
-    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        match self {
-            Self::Refused(error) => error.source(),
-            Self::Timer(error) => error.source(),
-            Self::TooLate => None,
-        }
     }
 }

@@ -92,8 +92,9 @@ use crate::{Timers, Timestamp};
 /// [`persist_tokens`](LeasesBuilder::persist_tokens) keeps the tokens increasing.
 ///
 /// Each grant, and each who waits, has one timer of the runtime, and counts towards its
-/// [limit](crate::TimersBuilder::limit). A resource that nobody holds or wants takes no memory, but for what the map
-/// has not given back yet. It lets go of the name of such a resource a little later, and of the holder at once.
+/// [limit](crate::TimersBuilder::limit). A holder is let go of as soon as its lease has ended. Of the resources that nobody
+/// holds or wants, up to 1,024 are remembered, by their names, because most are wanted again soon. They have no timer, and
+/// nobody gets to see them. All others are forgotten at once, and the map drops their names a little later.
 pub struct Leases<K, H = String>
 where
     K: Hash + Eq + Send + Sync + 'static,

@@ -86,7 +86,7 @@ impl Plan {
 impl<L: Lessor> Keeper<L> {
     pub(super) fn new(
         timers: Timers,
-        (lessor, grant): (L, L::Grant),
+        (lessor, grant, token): (L, L::Grant, FencingToken),
         (ttl, life): (Duration, Duration),
         deadline: Timestamp,
         jitter: u32,
@@ -102,7 +102,7 @@ impl<L: Lessor> Keeper<L> {
         };
         let keeper = Self {
             timers,
-            token: lessor.token(&grant),
+            token,
             lessor,
             grant,
             ttl,
@@ -189,7 +189,7 @@ impl<L: Lessor> Keeper<L> {
         for waker in wakers.into_values() {
             panics.run(|| waker.wake());
         }
-        if let (Some(on_lost), true) = (&self.hooks.on_lost, loss != Loss::Released) {
+        if let (Some(on_lost), true) = (&self.hooks.on_lost, is_told(loss)) {
             panics.run(|| on_lost(loss));
         }
         panics.end();
@@ -205,9 +205,9 @@ impl<L: Lessor> Keeper<L> {
         }
     }
 
-    /// Renews no more. To be called before the lease is given back.
-    pub(super) fn stop(&self) {
-        self.lose_now(Loss::Released);
+    /// Renews no more, for that reason. To be called before the lease is given back.
+    pub(super) fn stop(&self, loss: Loss) {
+        self.lose_now(loss);
         self.alarm.cancel(&self.timers);
     }
 
@@ -344,6 +344,11 @@ impl<L: Lessor> Hears for Keeper<L> {
         }
         let _ = self.follow();
     }
+}
+
+/// Whether the holder is told of that: what it has done itself it knows.
+fn is_told(loss: Loss) -> bool {
+    !matches!(loss, Loss::Released | Loss::Detached)
 }
 
 /// For how long it lives, if that is no longer than was asked for.

@@ -5,16 +5,18 @@
 //! | `handle` | what can be asked of leases |
 //! | `registry` | all resources, and the one way to change one |
 //! | `slot` | one resource: who holds it, who waits, what is to be told |
+//! | `idle` | resources that nobody holds, and that are remembered |
 //! | `record` | one grant, from the request on |
 //! | `acquire` | asking: once, as a future, by a thread that waits |
-//! | `unanswered` | a request that is let go of if its caller is not answered |
+//! | `unanswered` | a request on its way, let go of if its caller is not answered |
 //! | `signal` | where that thread waits |
 //! | `grant` | what a holder has in hand |
 //! | `token` | fencing tokens, and how they survive a restart |
 //! | `fence` | the resource's side |
 //! | `lessor` | whoever grants leases, here or elsewhere |
 //! | `guard`, `keeper` | a lease that is renewed and released by itself |
-//! | `snapshot` | leases, written down and taken up again |
+//! | `loss` | how a guard has come to hold nothing |
+//! | `snapshot`, `revive` | leases, written down and taken up again |
 //! | `effects` | what a change leaves to be done without a lock |
 //! | `build`, `error` | how leases are made; what is refused |
 //! | `modelled` | what models use of this, in no normal build |
@@ -27,12 +29,16 @@ mod fence;
 mod grant;
 mod guard;
 mod handle;
+mod idle;
 mod keeper;
 mod lessor;
+mod loss;
 #[cfg(loom)]
 mod modelled;
 mod record;
 mod registry;
+#[cfg(feature = "serde")]
+mod revive;
 mod signal;
 mod slot;
 #[cfg(feature = "serde")]
@@ -49,9 +55,10 @@ pub use build::LeasesBuilder;
 pub use error::{AcquireError, Lost};
 pub use fence::{FenceGate, Stale};
 pub use grant::{Grant, Holding};
-pub use guard::{GuardError, LeaseGuard, LeaseGuardOptions, Loss, WhenLost};
+pub use guard::{LeaseGuard, LeaseGuardOptions, WhenLost};
 pub use handle::Leases;
 pub use lessor::{Lessor, Renewal};
+pub use loss::{GuardError, Loss};
 #[cfg(loom)]
 pub use modelled::ModelledTokens;
 #[cfg(feature = "serde")]

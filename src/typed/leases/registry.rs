@@ -11,9 +11,11 @@ use papaya::{Equivalent, HashMap};
 
 use super::AcquireError;
 use super::effects::Effects;
+use super::idle::{Idle, Rest};
 use super::record::Record;
 use super::slot::{Slot, State};
 use super::token::Tokens;
+use crate::typed::alarm::Alarm;
 use crate::typed::panics::Panics;
 use crate::typed::{EndReason, Ended};
 use crate::{ArmError, Timers, Timestamp};
@@ -23,6 +25,7 @@ pub(super) type OnEnd<K, H> = Box<dyn Fn(Ended<&K, &H>) + Send + Sync>;
 pub(super) struct Registry<K, H> {
     pub(super) timers: Timers,
     slots: HashMap<Named<K, H>, Arc<Slot<K, H>>>,
+    pub(super) idle: Idle<K, H>,
     pub(super) tokens: Tokens,
     pub(super) max_hold: Duration,
     pub(super) lock_delay: Duration,
@@ -35,17 +38,6 @@ pub(super) struct Registry<K, H> {
 struct Named<K, H>(Arc<Slot<K, H>>);
 
 struct Name<'a, Q: ?Sized>(&'a Q);
-
-/// A slot that stays in the map while this lives.
-pub(super) struct Pinned<K, H>
-where
-    K: Hash + Eq + Send + Sync + 'static,
-    H: Send + Sync + 'static,
-{
-    pub(super) registry: Arc<Registry<K, H>>,
-    pub(super) slot: Arc<Slot<K, H>>,
-    pub(super) held: bool,
-}
 
 // === impl Registry ===
 
@@ -64,11 +56,21 @@ where
         Self {
             timers,
             slots: HashMap::new(),
+            idle: Idle::new(),
             tokens,
             max_hold,
             lock_delay,
             opens,
             on_end,
+        }
+    }
+
+    /// A timer for a grant or a request: one that keeps its place where places are scarce.
+    pub(super) fn alarm(&self) -> Alarm {
+        if self.timers.is_limited() {
+            Alarm::default()
+        } else {
+            Alarm::passing()
         }
     }
 
@@ -94,39 +96,41 @@ where
         }
     }
 
-    /// The slot of a resource, which stays until it is used; unless there is one and that refuses. O(1).
+    /// The slot of a resource, which stays until whoever calls has unpinned it; unless there is one and that refuses. O(1).
     pub(super) fn pin(
         self: &Arc<Self>,
         resource: K,
-        refusal: impl Fn(&Slot<K, H>) -> Option<AcquireError>,
-    ) -> Result<Pinned<K, H>, AcquireError> {
-        let pinned = |slot: &Arc<Slot<K, H>>| Pinned {
-            registry: Arc::clone(self),
-            slot: Arc::clone(slot),
-            held: true,
-        };
-        if let Some(slot) = self.find(&resource) {
-            if let Some(refusal) = refusal(&slot) {
-                return Err(refusal);
+        refusal: impl FnOnce(&State<K, H>) -> Option<AcquireError>,
+    ) -> Result<Arc<Slot<K, H>>, AcquireError> {
+        let slots = self.slots.pin();
+        if let Some(slot) = slots.get(&Name(&resource)) {
+            let pinned = {
+                let mut state = slot.lock();
+                if let Some(refusal) = refusal(&state) {
+                    return Err(refusal);
+                }
+                state.pin(slot, &self.idle)
+            };
+            match pinned {
+                Some(slot) => return Ok(slot),
+                None => self.forget(slot),
             }
-            if slot.try_pin() {
-                return Ok(pinned(&slot));
-            }
-            self.forget(&slot);
         }
         let fresh = Arc::new(Slot::pinned(resource, self.opens));
         loop {
-            let slots = self.slots.pin();
             let slot = slots.get_or_insert(Named(Arc::clone(&fresh)), Arc::clone(&fresh));
-            if Arc::ptr_eq(slot, &fresh) || slot.try_pin() {
-                return Ok(pinned(slot));
+            if Arc::ptr_eq(slot, &fresh) {
+                return Ok(fresh);
+            }
+            if let Some(slot) = slot.lock().pin(slot, &self.idle) {
+                return Ok(slot);
             }
             self.forget(slot);
         }
     }
 
     /// Takes a dead slot out of the map.
-    fn forget(&self, slot: &Arc<Slot<K, H>>) {
+    pub(super) fn forget(&self, slot: &Arc<Slot<K, H>>) {
         let slots = self.slots.pin();
         let _ = slots.remove_if(&Name(&slot.resource), |_, other| Arc::ptr_eq(other, slot));
         if self.delays() {
@@ -175,15 +179,18 @@ where
         act: impl FnOnce(&mut State<K, H>, &mut Effects<K, H>) -> R,
     ) -> (R, bool) {
         let mut effects = Effects::new();
-        let (result, untold, retired) = {
+        let (result, untold, rest) = {
             let mut state = slot.lock();
             state.expire(now, self.lock_delay, &mut effects);
             let result = act(&mut state, &mut effects);
             state.hand_over(now, &self.tokens, self.max_hold, &mut effects);
-            (result, !state.untold.is_empty(), state.retire(now))
+            let rest = state.rest(slot, now, &self.idle);
+            (result, !state.untold.is_empty(), rest)
         };
         let at_the_mark = effects.at_the_mark;
-        self.follow_up(slot, effects, untold, retired, panics);
+        if untold || !rest.is_used() || !effects.is_none() {
+            self.follow_up(slot, effects, untold, rest, panics);
+        }
         (result, at_the_mark)
     }
 
@@ -193,16 +200,20 @@ where
         slot: &Arc<Slot<K, H>>,
         effects: Effects<K, H>,
         untold: bool,
-        retired: bool,
+        rest: Rest<K, H>,
         panics: &mut Panics,
     ) {
         let Effects {
+            ended,
             over,
             moved,
             wakers,
             quiet_moved,
             ..
         } = effects;
+        if let Some(record) = &ended {
+            panics.run(|| record.alarm.cancel(&self.timers));
+        }
         for record in &over {
             panics.run(|| record.alarm.cancel(&self.timers));
         }
@@ -217,14 +228,15 @@ where
         if quiet_moved {
             panics.run(|| slot.follow_quiet(self));
         }
-        if retired {
-            panics.run(|| self.forget(slot));
-        }
+        self.follow_rest(slot, rest, panics);
         if untold {
             self.tell(slot, panics);
         }
         for waker in wakers {
             panics.run(|| waker.wake());
+        }
+        if let Some(record) = ended {
+            panics.run(|| drop(record));
         }
         for record in over.into_iter().chain(moved) {
             panics.run(|| drop(record));
@@ -232,7 +244,7 @@ where
     }
 
     /// Tells of what has ended, in order, unless somebody is at it.
-    fn tell(&self, slot: &Arc<Slot<K, H>>, panics: &mut Panics) {
+    fn tell(self: &Arc<Self>, slot: &Arc<Slot<K, H>>, panics: &mut Panics) {
         let mut mine = false;
         loop {
             let now = self.now();
@@ -245,11 +257,9 @@ where
                 state.telling = record.is_some();
                 mine = true;
                 let Some(record) = record else {
-                    let retired = state.retire(now);
+                    let rest = state.rest(slot, now, &self.idle);
                     drop(state);
-                    if retired {
-                        panics.run(|| self.forget(slot));
-                    }
+                    self.follow_rest(slot, rest, panics);
                     return;
                 };
                 record
@@ -292,28 +302,6 @@ where
             panics.run(|| self.shut(slot));
         }
         panics.end();
-    }
-}
-
-impl<K, H> Slot<K, H> {
-    /// Keeps it in the map, unless it is on its way out.
-    fn try_pin(&self) -> bool {
-        let mut state = self.lock();
-        state.pins += usize::from(!state.dead);
-        !state.dead
-    }
-}
-
-impl<K, H> Drop for Pinned<K, H>
-where
-    K: Hash + Eq + Send + Sync + 'static,
-    H: Send + Sync + 'static,
-{
-    fn drop(&mut self) {
-        if self.held {
-            let registry = &self.registry;
-            registry.change(&self.slot, registry.now(), |state, _| state.pins -= 1);
-        }
     }
 }
 

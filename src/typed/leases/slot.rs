@@ -52,6 +52,10 @@ pub(super) struct State<K, H> {
     pub(super) untold: VecDeque<Arc<Record<K, H>>>,
     /// Somebody is telling. One at a time, so that ends are told in order.
     pub(super) telling: bool,
+    /// It was put into its cell when it came to be idle, and was not wanted since.
+    pub(super) parked: bool,
+    /// All is over: it is not remembered when it is idle.
+    pub(super) closed: bool,
     /// It is not in the map any more, or soon will not be.
     pub(super) dead: bool,
 }
@@ -77,6 +81,8 @@ impl<K, H> Slot<K, H> {
                 pins: 1,
                 untold: VecDeque::new(),
                 telling: false,
+                parked: false,
+                closed: false,
                 dead: false,
             }),
             alarm: Alarm::default(),
@@ -90,6 +96,12 @@ impl<K, H> Slot<K, H> {
     /// Takes out the timer for the time before which nobody may have it.
     pub(super) fn disarm(&self, timers: &Timers) {
         self.alarm.cancel(timers);
+    }
+
+    /// Until when nobody may have it because it was lost, if that is not past.
+    fn delay(&self, now: Timestamp) -> Option<Timestamp> {
+        let until = self.lock().delayed_until;
+        (until > now).then_some(until)
     }
 
     /// Until when nobody may have it, if that is not past.
@@ -107,7 +119,7 @@ where
     /// Has the timer follow the time before which nobody may have it. If there is no room for the timer, the
     /// first who waits has one for that too, and whoever comes next finds what is due.
     pub(super) fn follow_quiet(self: &Arc<Self>, registry: &Arc<Registry<K, H>>) {
-        let target = || self.quiet(registry.now());
+        let target = || self.delay(registry.now());
         let waker = || {
             let (registry, slot) = (Arc::clone(registry), Arc::clone(self));
             Waker::from(Arc::new(Quiet { registry, slot }))
@@ -243,7 +255,8 @@ where
         if record.registry.on_end.is_some() {
             self.untold.push_back(Arc::clone(&record));
         }
-        effects.over.push(record);
+        debug_assert!(effects.ended.is_none(), "one change ends one grant");
+        effects.ended = Some(record);
     }
 
     /// Gives it to the first who waits, if nobody has it.
@@ -342,6 +355,7 @@ where
         fx.quiet_moved |= self.quiet_until() > Timestamp::ZERO;
         self.delayed_until = Timestamp::ZERO;
         self.opens = Timestamp::ZERO;
+        self.closed = true;
         self.refuse_all(&AcquireError::ShutDown, fx);
     }
 
@@ -353,19 +367,6 @@ where
 
     pub(super) fn waiters(&self) -> usize {
         self.waiting.len()
-    }
-
-    /// Whether nobody has any use for the slot, and it is this call that has found out.
-    pub(super) fn retire(&mut self, now: Timestamp) -> bool {
-        let idle = self.current.is_none()
-            && self.waiting.is_empty()
-            && self.pins == 0
-            && self.delayed_until <= now
-            && self.untold.is_empty()
-            && !self.telling;
-        let retired = idle && !self.dead;
-        self.dead |= idle;
-        retired
     }
 }
 

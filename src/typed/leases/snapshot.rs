@@ -4,18 +4,16 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::hash::Hash;
-use core::task::Waker;
 use core::time::Duration;
 use std::collections::HashSet;
-use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
 use super::record::{Life, Record};
-use super::registry::{Pinned, Registry};
+use super::registry::Registry;
+use super::revive::{Revival, Revived};
 use super::slot::Slot;
 use super::{FencingToken, Leases};
-use crate::typed::alarm::Alarm;
 use crate::typed::deadline::Deadline;
 use crate::typed::panics::Panics;
 use crate::typed::snapshot::{
@@ -67,14 +65,6 @@ pub struct DelaySnapshot<K> {
     pub resource: K,
     /// Until when nobody may have it.
     pub until: Option<WallTime>,
-}
-
-/// A grant to be taken up again.
-struct Revived<H> {
-    holder: H,
-    ttl: Duration,
-    life: Life,
-    until: Timestamp,
 }
 
 // === impl Leases ===
@@ -165,7 +155,8 @@ where
     /// deadline by the [options](RestoreOptions), and nobody else gets the resource before that. Its holder takes
     /// it up with [`resume`](Leases::resume), and may renew and release it as ever.
     ///
-    /// What has expired meanwhile is told of, and its lock delay is that of these leases, counted from the deadline. O(grants).
+    /// A runtime that has no room for their timers does not keep leases from being restored: those without one are
+    /// [counted](RestoreReport::untimed). What has expired meanwhile is told of, and its lock delay is that of these leases, counted from the deadline. O(grants).
     ///
     /// # Tokens
     ///
@@ -226,8 +217,10 @@ where
                         },
                         until,
                     };
-                    if registry.revive(resource.clone(), passage.now, revived) {
+                    let revival = registry.revive(resource.clone(), passage.now, revived);
+                    if revival != Revival::Occupied {
                         report.restored += 1;
+                        report.untimed += usize::from(revival == Revival::Untimed);
                         continue;
                     }
                     report.occupied += 1;
@@ -315,80 +308,4 @@ fn check<K: Hash + Eq, H>(snapshot: &LeasesSnapshot<K, H>) -> Result<(), Restore
         }
     }
     Ok(())
-}
-
-// === impl Registry ===
-
-impl<K, H> Registry<K, H>
-where
-    K: Hash + Eq + Send + Sync + 'static,
-    H: Send + Sync + 'static,
-{
-    /// Lets a grant live on, unless somebody has the resource. Whether it does.
-    fn revive(self: &Arc<Self>, resource: K, now: Timestamp, revived: Revived<H>) -> bool {
-        let Some(mut pinned) = self.pinned(resource) else {
-            return false;
-        };
-        let Revived {
-            holder,
-            ttl,
-            life,
-            until,
-        } = revived;
-        let record = Arc::new(Record {
-            registry: Arc::clone(self),
-            slot: Arc::clone(&pinned.slot),
-            holder,
-            ttl,
-            give_up: Timestamp::ZERO,
-            ticket: OnceLock::new(),
-            life: OnceLock::new(),
-            end: OnceLock::new(),
-            refused: OnceLock::new(),
-            alarm: Alarm::default(),
-        });
-        // Without room for it the timer is missing: whoever wants the lease finds when it has expired, and
-        // a renewal tries again.
-        let waker = || Waker::from(Arc::clone(&record));
-        let _ = record.alarm.arm(&self.timers, until, waker);
-        let lives = self.change(&pinned.slot, now, |state, _| {
-            let free = state.current.is_none();
-            if free {
-                let _ = record.life.set(life);
-                state.current = Some(Arc::clone(&record));
-            }
-            state.pins -= 1;
-            pinned.held = false;
-            free
-        });
-        if !lives {
-            record.alarm.cancel(&self.timers);
-        }
-        // Whoever shuts down sees this record in its slot, or that is seen here.
-        if self.timers.is_shut_down() {
-            self.shut(&pinned.slot);
-        }
-        lives
-    }
-
-    /// Lets nobody have a resource before that.
-    fn keep_quiet(self: &Arc<Self>, resource: K, now: Timestamp, until: Timestamp) {
-        let Some(mut pinned) = self.pinned(resource) else {
-            return;
-        };
-        self.change(&pinned.slot, now, |state, effects| {
-            state.delayed_until = state.delayed_until.max(until);
-            effects.quiet_moved = true;
-            state.pins -= 1;
-            pinned.held = false;
-        });
-        if self.timers.is_shut_down() {
-            self.shut(&pinned.slot);
-        }
-    }
-
-    fn pinned(self: &Arc<Self>, resource: K) -> Option<Pinned<K, H>> {
-        // It refuses nothing.
-        self.pin(resource, |_| None).ok()
-    }
 }

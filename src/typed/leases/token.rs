@@ -32,7 +32,21 @@ use crate::typed::snapshot::RestoreError;
 /// assert!(FencingToken::new(41) < FencingToken::new(42));
 /// assert_eq!(FencingToken::new(42).get(), 42);
 /// ```
+///
+/// With the feature `serde` it is written as its number:
+///
+/// ```
+/// # #[cfg(feature = "serde")] {
+/// # use tickwheel::FencingToken;
+/// let sent = serde_json::to_string(&FencingToken::new(42)).unwrap();
+/// assert_eq!(sent, "42");
+/// let token: FencingToken = serde_json::from_str(&sent).unwrap();
+/// assert_eq!(token, FencingToken::new(42));
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct FencingToken(u64);
 
 /// What makes a mark durable.

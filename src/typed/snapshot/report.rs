@@ -9,6 +9,9 @@ use core::time::Duration;
 pub struct RestoreReport {
     /// Those that live.
     pub restored: usize,
+    /// Of these, leases without a timer, since the runtime [is full](crate::ArmError::Full). Each expires at its deadline for
+    /// all who ask, and is told of by whoever asks first; its next renewal tries for a timer again.
+    pub untimed: usize,
     /// Those that have expired since, or had then. The hook was told of each, with
     /// [`Idle`](crate::EndReason::Idle) or [`Absolute`](crate::EndReason::Absolute).
     pub expired: usize,
