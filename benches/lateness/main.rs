@@ -12,7 +12,9 @@
 //! |---|---|
 //! | `load` | a million timers, of which a tenth fires each second |
 //! | `tasks` | the same with the timers of runtimes |
-//! | `rest` | at rest, and everything at once |
+//! | `rest` | at rest |
+//! | `soak` | everything at once |
+//! | `samples` | memory over time, in numbers and as a picture |
 //! | `measure` | how late, how much of a processor, how often awake |
 //! | `suite` | what is measured, and by whom |
 //! | `harness` | options, rounds, tables, JSON: what all benches share |
@@ -26,7 +28,11 @@
 mod harness;
 mod load;
 mod measure;
+#[path = "../harness/resident.rs"]
+mod resident;
 mod rest;
+mod samples;
+mod soak;
 mod suite;
 mod tasks;
 

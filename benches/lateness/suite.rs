@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::harness::{Column, Options, Peer, Shape, Workload};
 use crate::load::load;
-use crate::rest::{idle, soak};
+use crate::rest::idle;
+use crate::soak::soak;
 use crate::tasks::{self, FuturesTimer, Smol, Tasks as _, Tokio};
 
 /// How many timers, and for how long.
@@ -74,8 +75,8 @@ pub(crate) const WORKLOADS: &[Workload<Load>] = &[
     Workload {
         name: "soak",
         about: "Two threads arm, cancel, move and suspend for all they are worth, with some rest; \
-                timers are due within a second. Each has one outcome, and none is early: that is \
-                checked.",
+                timers are due within a second. Each has one outcome, none is early, and memory does \
+                not grow: that is checked, the last from a minute on.",
         columns: &[
             ("armed", 0),
             ("fired", 0),
@@ -83,6 +84,8 @@ pub(crate) const WORKLOADS: &[Workload<Load>] = &[
             LATE[1],
             LATE[2],
             LATE[3],
+            ("memory when warm, MiB", 2),
+            ("at the end, MiB", 2),
         ],
         peers: &[Peer::ours(OURS, soak)],
         shapes: |options| when_named("soak", options),
