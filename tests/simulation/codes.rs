@@ -7,8 +7,9 @@ use rand::rngs::SmallRng;
 use tickwheel::snapshot::CodesSnapshot;
 use tickwheel::{Alphabet, EndReason, IssueError, Issued, OneTimeCodes, RefusedCause, Timers};
 
+use crate::cx::Cx;
 use crate::ends::Ends;
-use crate::world::{Cx, Passage};
+use crate::process::Passage;
 
 const TTL: u64 = 30;
 const ATTEMPTS: u32 = 3;
@@ -54,6 +55,8 @@ struct Alive {
 struct Cell {
     code: Option<Alive>,
     cooled: u64,
+    /// What is remembered of a subject does not go back behind that.
+    floor: u64,
 }
 
 #[derive(Default)]
@@ -87,19 +90,23 @@ impl Part {
         if let Some(saved) = self.saved.take() {
             let restored = real.restore(saved, &[PURPOSE], passage.options());
             let report = restored.map_err(|error| error.to_string())?;
-            let live = self.cells.iter().filter(|cell| cell.code.is_some()).count();
+            let live = self.live();
             if report.restored != live {
                 return Err(format!("{report:?}, and should be {live}"));
             }
         }
         self.real = Some(real);
+        self.cells.iter_mut().for_each(|cell| cell.floor = 0);
         Ok(())
     }
 
-    pub(crate) fn stop(&mut self, passage: &Passage) {
-        let real = self.real.take().expect("it runs");
+    pub(crate) fn save(&mut self, passage: &Passage) {
+        let real = self.real.as_ref().expect("it runs");
         self.saved = Some(real.snapshot_at(passage.anchor));
-        drop(real);
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.real = None;
         for cell in &self.cells {
             if let Some(code) = &cell.code {
                 let end = (EndReason::Shutdown, code.deadline, code.nonce);
@@ -112,8 +119,31 @@ impl Part {
 // --- the model ---
 
 impl Part {
+    /// Looks at all, after which the clock goes back.
+    pub(crate) fn look(&mut self, now: u64) -> Result<(), String> {
+        let real = self.real.clone().expect("it runs");
+        for (cell, subject) in self.cells.iter_mut().zip(SUBJECTS) {
+            let is = real.time_to_live(subject, PURPOSE).is_some();
+            if is != cell.code.is_some() {
+                return Err(format!("{subject} has a code: {is}"));
+            }
+            cell.floor = cell.floor.max(now);
+        }
+        let (is, should) = (real.len(), self.live());
+        if is != should {
+            return Err(format!("{is} codes, and should be {should}"));
+        }
+        Ok(())
+    }
+
+    fn live(&self) -> usize {
+        let live = self.cells.iter().filter(|cell| cell.code.is_some());
+        live.count()
+    }
+
     pub(crate) fn settle(&mut self, now: u64) {
         for of in 0..SUBJECTS.len() {
+            let now = now.max(self.cells[of].floor);
             if self.cells[of]
                 .code
                 .as_ref()
@@ -165,29 +195,34 @@ impl Part {
         Ok(match *what {
             Do::Issue(of) => {
                 let cooled = self.cells[of].cooled;
-                let left = cooled.checked_sub(cx.now).filter(|left| *left > 0);
+                let mut now = cx.now.max(self.cells[of].floor);
+                let left = cooled.checked_sub(now).filter(|left| *left > 0);
                 match real.issue(SUBJECTS[of], PURPOSE) {
                     Ok(issued) => {
                         cx.same("cooldown", &None, &left)?;
-                        self.end(of, EndReason::Replaced);
+                        if self.end(of, EndReason::Replaced).is_none()
+                            && issued.deadline.as_nanos() == cx.now + TTL
+                        {
+                            // The subject was forgotten, and with it what time it was.
+                            (now, self.cells[of].floor) = (cx.now, 0);
+                        }
                         let code = Alive {
                             generation: issued.generation,
                             nonce: issued.nonce.as_u64(),
-                            deadline: cx.now + TTL,
+                            deadline: now + TTL,
                             wrong: 0,
                         };
                         cx.same("deadline", &issued.deadline.as_nanos(), &code.deadline)?;
                         let line = format!("{} is issued {}", SUBJECTS[of], code.generation);
-                        self.cells[of] = Cell {
-                            code: Some(code),
-                            cooled: cx.now + COOLDOWN,
-                        };
+                        let cell = &mut self.cells[of];
+                        (cell.code, cell.cooled) = (Some(code), now + COOLDOWN);
                         self.issued[of].push(issued);
                         line
                     }
                     Err(IssueError::Cooldown(is)) => {
                         cx.same("cooldown", &Some(is.as_nanos() as u64), &left)?
                     }
+                    Err(IssueError::TimersFull) => cx.full()?,
                     Err(other) => return Err(other.to_string()),
                 }
             }
@@ -228,13 +263,11 @@ impl Part {
                 let is = real
                     .time_to_live(SUBJECTS[of], PURPOSE)
                     .map(|left| left.as_nanos() as u64);
+                let now = cx.now.max(self.cells[of].floor);
                 let code = self.cells[of].code.as_ref();
-                cx.same(SUBJECTS[of], &is, &code.map(|code| code.deadline - cx.now))?
+                cx.same(SUBJECTS[of], &is, &code.map(|code| code.deadline - now))?
             }
-            Do::Count => {
-                let live = self.cells.iter().filter(|cell| cell.code.is_some()).count();
-                cx.same("counts", &real.len(), &live)?
-            }
+            Do::Count => cx.same("counts", &real.len(), &self.live())?,
         })
     }
 }

@@ -7,16 +7,25 @@ use rand::rngs::SmallRng;
 use tickwheel::snapshot::LeasesSnapshot;
 use tickwheel::{AcquireError, EndReason, Grant, Leases, Lost, Timers};
 
+use crate::cx::Cx;
 use crate::ends::Ends;
-use crate::world::{Cx, Passage};
+use crate::process::Passage;
+use crate::program::span;
+use crate::waiting::Waiting;
 
-const TTL: u64 = 20;
-const MAX_HOLD: u64 = 50;
+pub(crate) const TTL: u64 = 20;
+pub(crate) const MAX_HOLD: u64 = 50;
 const DELAY: u64 = 4;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Do {
     Acquire(u8),
+    /// For that long at most.
+    Wait(u8, Option<u64>),
+    /// Whoever waits asks again, or leaves.
+    Poll(usize),
+    Leave(usize),
+    Waiters(u8),
     Renew(usize),
     Release(usize),
     Status(usize),
@@ -28,50 +37,60 @@ pub(crate) enum Do {
 impl Do {
     pub(crate) fn draw(rng: &mut SmallRng) -> Self {
         let (of, which) = (rng.random_range(0..2), rng.random_range(0..4));
-        match rng.random_range(0..14) {
-            0..=4 => Self::Acquire(of),
-            5..=7 => Self::Renew(which),
-            8 | 9 => Self::Release(which),
-            10 => Self::Status(which),
-            11 => Self::Revoke(of),
-            12 => Self::Holder(of),
+        match rng.random_range(0..24) {
+            0..=3 => Self::Acquire(of),
+            4..=6 => Self::Wait(of, None),
+            7 => Self::Wait(of, Some(span(rng))),
+            8..=11 => Self::Poll(which),
+            12 | 13 => Self::Leave(which),
+            14 => Self::Waiters(of),
+            15..=17 => Self::Renew(which),
+            18 | 19 => Self::Release(which),
+            20 => Self::Status(which),
+            21 => Self::Revoke(of),
+            22 => Self::Holder(of),
             _ => Self::Count,
         }
     }
 }
 
 #[derive(Clone, Debug)]
-struct Alive {
-    token: u64,
-    holder: u64,
-    deadline: u64,
-    cap: u64,
+pub(crate) struct Alive {
+    pub(crate) token: u64,
+    pub(crate) holder: u64,
+    pub(crate) deadline: u64,
+    pub(crate) cap: u64,
 }
 
 #[derive(Default)]
-struct Cell {
-    holder: Option<Alive>,
-    quiet: u64,
+pub(crate) struct Cell {
+    pub(crate) holder: Option<Alive>,
+    /// Before that nobody may have it.
+    pub(crate) quiet: u64,
+    /// Since when nobody has it.
+    pub(crate) free_at: u64,
 }
 
 /// A grant that somebody holds on to.
-struct Hand {
-    of: u8,
-    token: u64,
+pub(crate) struct Hand {
+    pub(crate) of: u8,
+    pub(crate) token: u64,
     /// Of this process, or of one before.
-    grant: Grant<u8, u64>,
-    stale: bool,
+    pub(crate) grant: Grant<u8, u64>,
+    pub(crate) stale: bool,
     /// How it has ended, if it has.
-    ended: Option<Lost>,
+    pub(crate) ended: Option<Lost>,
 }
 
 #[derive(Default)]
 pub(crate) struct Part {
-    real: Option<Leases<u8, u64>>,
+    pub(crate) real: Option<Leases<u8, u64>>,
     saved: Option<LeasesSnapshot<u8, u64>>,
-    cells: [Cell; 2],
-    hands: Vec<Hand>,
-    last: u64,
+    pub(crate) cells: [Cell; 2],
+    pub(crate) hands: Vec<Hand>,
+    pub(crate) waiting: Waiting,
+    /// The largest token there was.
+    pub(crate) last: u64,
     pub(crate) ends: Ends,
 }
 
@@ -92,11 +111,7 @@ impl Part {
             let report = real
                 .restore(saved, passage.options())
                 .map_err(|error| error.to_string())?;
-            let live = self
-                .cells
-                .iter()
-                .filter(|cell| cell.holder.is_some())
-                .count();
+            let live = self.held();
             if report.restored != live {
                 return Err(format!("{report:?}, and should be {live}"));
             }
@@ -117,10 +132,14 @@ impl Part {
         Ok(())
     }
 
-    pub(crate) fn stop(&mut self, passage: &Passage) {
-        let real = self.real.take().expect("it runs");
+    pub(crate) fn save(&mut self, passage: &Passage, now: u64) -> Result<(), String> {
+        let real = self.real.as_ref().expect("it runs");
         self.saved = Some(real.snapshot_at(passage.anchor));
-        drop(real);
+        self.woken(now)
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.real = None;
         for cell in &self.cells {
             if let Some(alive) = &cell.holder {
                 let end = (EndReason::Shutdown, alive.deadline, alive.holder);
@@ -133,19 +152,50 @@ impl Part {
 // --- the model ---
 
 impl Part {
+    /// Looks at all, after which the clock goes back.
+    pub(crate) fn look(&mut self, now: u64) -> Result<(), String> {
+        let real = self.real.clone().expect("it runs");
+        for of in 0..2 {
+            let (is, should) = (real.waiters(&of), self.waiters(of, now)?);
+            if is != should {
+                return Err(format!("{is} wait for {of}, and should be {should}"));
+            }
+        }
+        let (is, should) = (real.len(), self.held());
+        if is != should {
+            return Err(format!("{is} are held, and should be {should}"));
+        }
+        Ok(())
+    }
+
+    /// When the last lock delay was over: whether that is remembered if the clock goes back behind it is left open.
+    pub(crate) fn quiet_ended(&self, now: u64) -> u64 {
+        let quiet = self.cells.iter().map(|cell| cell.quiet);
+        quiet.filter(|quiet| *quiet <= now).max().unwrap_or(0)
+    }
+
+    fn held(&self) -> usize {
+        let held = self.cells.iter().filter(|cell| cell.holder.is_some());
+        held.count()
+    }
+
     pub(crate) fn settle(&mut self, now: u64) {
         for of in 0..2 {
             let holder = self.cells[of].holder.as_ref();
             if let Some(deadline) = holder.map(|alive| alive.deadline).filter(|at| *at <= now) {
-                self.end(of as u8, EndReason::Absolute, deadline + DELAY);
+                self.end(of as u8, EndReason::Absolute, deadline + DELAY, deadline);
             }
         }
     }
 
-    fn end(&mut self, of: u8, reason: EndReason, quiet: u64) -> Option<u64> {
+    /// Ends a lease at that time, after which nobody may have it before `quiet`, if it was lost.
+    pub(crate) fn end(&mut self, of: u8, reason: EndReason, quiet: u64, at: u64) -> Option<u64> {
         let cell = &mut self.cells[usize::from(of)];
         let gone = cell.holder.take()?;
-        cell.quiet = cell.quiet.max(quiet);
+        cell.free_at = at;
+        if reason != EndReason::Released {
+            cell.quiet = quiet;
+        }
         let ways = [
             (EndReason::Released, Lost::Released),
             (EndReason::Revoked, Lost::Revoked),
@@ -187,6 +237,7 @@ impl Part {
             Do::Acquire(of) => {
                 let holder = u64::from(cx.thread);
                 let acquired = real.try_acquire(of, holder, Duration::from_nanos(TTL));
+                self.woken(cx.now)?;
                 let cell = &mut self.cells[usize::from(of)];
                 let refused = match &cell.holder {
                     Some(alive) => Some((Some(alive.token), alive.deadline)),
@@ -226,9 +277,14 @@ impl Part {
                     Err(AcquireError::Delayed { until }) => {
                         cx.same("refused", &Some((None, until.as_nanos())), &refused)?
                     }
+                    Err(AcquireError::Full) => cx.full()?,
                     Err(other) => return Err(other.to_string()),
                 }
             }
+            Do::Wait(of, timeout) => self.wait(&real, of, timeout, cx)?,
+            Do::Poll(which) => self.ask_again(which, cx)?,
+            Do::Leave(which) => self.leave(which, cx.now)?,
+            Do::Waiters(of) => self.count_waiting(&real, of, cx)?,
             Do::Renew(which) => {
                 let Some((number, may)) = self.pick(which) else {
                     return Ok(String::new());
@@ -251,7 +307,8 @@ impl Part {
                 let is = real.release(&self.hands[number].grant);
                 let released = match may {
                     Ok(()) => {
-                        self.end(of, EndReason::Released, 0);
+                        self.end(of, EndReason::Released, 0, cx.now);
+                        self.handed_on(of, cx.now)?;
                         Ok(())
                     }
                     Err(Lost::Released) => Ok(()),
@@ -275,24 +332,23 @@ impl Part {
             }
             Do::Revoke(of) => {
                 let token = real.revoke(&of).map(tickwheel::FencingToken::get);
-                let expected = self.end(of, EndReason::Revoked, cx.now + DELAY);
+                let expected = self.end(of, EndReason::Revoked, cx.now + DELAY, cx.now);
+                self.handed_on(of, cx.now)?;
                 cx.same(&format!("revokes {of}"), &token, &expected)?
             }
             Do::Holder(of) => {
                 let is = real
                     .holder(&of)
                     .map(|holding| (holding.token().get(), *holding.holder()));
+                self.woken(cx.now)?;
                 let holder = self.cells[usize::from(of)].holder.as_ref();
                 let expected = holder.map(|alive| (alive.token, alive.holder));
                 cx.same(&format!("holder of {of}"), &is, &expected)?
             }
             Do::Count => {
-                let held = self
-                    .cells
-                    .iter()
-                    .filter(|cell| cell.holder.is_some())
-                    .count();
-                cx.same("counts", &real.len(), &held)?
+                let is = real.len();
+                self.woken(cx.now)?;
+                cx.same("counts", &is, &self.held())?
             }
         })
     }

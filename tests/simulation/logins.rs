@@ -11,8 +11,10 @@ use tickwheel::{
     WhenFull,
 };
 
+use crate::config::{Config, MOST, MOST_OF_ONE};
+use crate::cx::{Cx, Value};
 use crate::ends::Ends;
-use crate::world::{Config, Cx, MOST, MOST_OF_ONE, Passage, Value};
+use crate::process::Passage;
 
 const NAMES: [&str; 2] = ["ada", "bob"];
 
@@ -68,6 +70,8 @@ pub(crate) struct Part {
     alive: BTreeMap<u64, Alive>,
     last: u64,
     values: u64,
+    /// Its time does not go back behind what was acted on.
+    floor: u64,
     pub(crate) ends: Ends,
 }
 
@@ -99,13 +103,17 @@ impl Part {
             }
         }
         self.real = Some(real);
+        self.floor = 0;
         Ok(())
     }
 
-    pub(crate) fn stop(&mut self, passage: &Passage) {
-        let real = self.real.take().expect("it runs");
+    pub(crate) fn save(&mut self, passage: &Passage) {
+        let real = self.real.as_ref().expect("it runs");
         self.saved = Some(real.snapshot_at(passage.anchor));
-        drop(real);
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.real = None;
         for (generation, alive) in &self.alive {
             let end = (EndReason::Shutdown, alive.deadline, alive.value);
             self.ends.add(*generation, end);
@@ -120,7 +128,19 @@ impl Part {
 // --- the model ---
 
 impl Part {
+    /// Looks at all, after which the clock goes back.
+    pub(crate) fn look(&mut self, now: u64) -> Result<(), String> {
+        self.settle(now);
+        self.floor = self.floor.max(now);
+        let (is, should) = (self.real.as_ref().expect("it runs").len(), self.alive.len());
+        if is != should {
+            return Err(format!("{is} live, and should {should}"));
+        }
+        Ok(())
+    }
+
     pub(crate) fn settle(&mut self, now: u64) {
+        let now = now.max(self.floor);
         for (generation, alive) in self.alive.clone() {
             if alive.deadline <= now {
                 let absolute = alive.deadline == alive.absolute;
@@ -189,6 +209,7 @@ impl Part {
 impl Part {
     pub(crate) fn act(&mut self, what: &Do, cx: &Cx<'_>) -> Result<String, String> {
         let real = self.real.clone().expect("it runs");
+        let cx = &cx.not_before(self.floor);
         let on_access = cx.config.touch == TouchPolicy::OnAccess;
         let on_write = cx.config.touch != TouchPolicy::Manual;
         let pick = |part: &Self, which| {
@@ -199,6 +220,9 @@ impl Part {
             Do::Create(of) => {
                 self.values += 1;
                 let created = real.create(NAMES[of], Value::new(self.values, cx));
+                if matches!(created, Err(StartError::Full)) && self.alive.is_empty() {
+                    return cx.full();
+                }
                 let full = (!self.admit(of, cx.config)).then_some(StartError::Full);
                 let line = cx.same("logs in", &created.as_ref().err(), &full.as_ref())?;
                 if let Ok((id, session)) = created {

@@ -3,7 +3,7 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, RngExt, SeedableRng};
 
-use crate::world::Config;
+use crate::config::Config;
 use crate::{codes, leases, logins, sessions, timers};
 
 /// How many threads there are.
@@ -27,6 +27,10 @@ pub(crate) struct Step {
 pub(crate) enum Do {
     /// Time passes.
     Pass(u64),
+    /// The clock goes back.
+    Back(u64),
+    /// The runtime is paused, or goes on.
+    Pause,
     /// The driver comes by.
     Drive,
     Timers(timers::Do),
@@ -42,6 +46,7 @@ impl Program {
     pub(crate) fn of(seed: u64) -> Self {
         let mut rng = SmallRng::seed_from_u64(seed);
         let config = Config::draw(&mut rng);
+        let theme = Theme::draw(&mut rng);
         let count = rng.random_range(5..120);
         // A thread that is stalled does nothing until then.
         let mut stalled = [0; THREADS as usize];
@@ -59,7 +64,9 @@ impl Program {
                 0..=3 => Do::Pass(span(&mut rng)),
                 4 | 5 => Do::Drive,
                 6 if rng.random_ratio(1, 4) => Do::Restart(span(&mut rng)),
-                _ => part(&mut rng, true),
+                6 if rng.random_ratio(1, 3) => Do::Back(span(&mut rng)),
+                6 if rng.random_ratio(1, 4) => Do::Pause,
+                _ => part(&mut rng, theme, true),
             };
             steps.push(Step { thread, what });
         }
@@ -91,13 +98,38 @@ impl Program {
     }
 }
 
+/// What a program is mostly about.
+#[derive(Clone, Copy)]
+pub(crate) enum Theme {
+    Leases,
+    Timers,
+    All,
+}
+
+impl Theme {
+    fn draw(rng: &mut SmallRng) -> Self {
+        match rng.random_range(0..10) {
+            0..=3 => Self::Leases,
+            4 => Self::Timers,
+            _ => Self::All,
+        }
+    }
+}
+
 /// Something that one of the parts can do; in a callback, if it is not `outer`.
-pub(crate) fn part(rng: &mut SmallRng, outer: bool) -> Do {
-    match rng.random_range(0..10) {
-        0 | 1 => Do::Timers(timers::Do::draw(rng, outer)),
+pub(crate) fn part(rng: &mut SmallRng, theme: Theme, outer: bool) -> Do {
+    match theme {
+        Theme::Leases if rng.random_ratio(2, 3) => return Do::Leases(leases::Do::draw(rng)),
+        Theme::Timers if rng.random_ratio(2, 3) => {
+            return Do::Timers(timers::Do::draw(rng, theme, outer));
+        }
+        Theme::Leases | Theme::Timers | Theme::All => {}
+    }
+    match rng.random_range(0..11) {
+        0 | 1 => Do::Timers(timers::Do::draw(rng, theme, outer)),
         2..=4 => Do::Sessions(sessions::Do::draw(rng)),
         5 | 6 => Do::Logins(logins::Do::draw(rng)),
-        7 => Do::Leases(leases::Do::draw(rng)),
+        7 | 8 => Do::Leases(leases::Do::draw(rng)),
         _ => Do::Codes(codes::Do::draw(rng)),
     }
 }
@@ -108,6 +140,7 @@ pub(crate) fn span(rng: &mut impl Rng) -> u64 {
         0 => 0,
         1..=7 => rng.random_range(1..12),
         8..=10 => rng.random_range(1..60),
+        _ if rng.random_ratio(1, 8) => 1 << rng.random_range(45..63),
         _ => 1 << rng.random_range(5..45),
     }
 }

@@ -16,6 +16,10 @@ pub(crate) struct Reached {
     pub(crate) nested: usize,
     pub(crate) panics: usize,
     pub(crate) fired: usize,
+    pub(crate) backs: usize,
+    pub(crate) full: usize,
+    /// Who waited for a lease: had it, gave up in time, left, came too late.
+    pub(crate) waiters: [usize; 4],
     pub(crate) ends: BTreeSet<String>,
 }
 
@@ -25,6 +29,11 @@ impl AddAssign for Reached {
         self.nested += other.nested;
         self.panics += other.panics;
         self.fired += other.fired;
+        self.backs += other.backs;
+        self.full += other.full;
+        for (sum, count) in self.waiters.iter_mut().zip(other.waiters) {
+            *sum += count;
+        }
         self.ends.extend(other.ends);
     }
 }
@@ -39,6 +48,9 @@ pub(crate) fn reach(program: &Program) -> Reached {
         nested: world.nested.load(Ordering::Relaxed),
         panics: world.panics.load(Ordering::Relaxed),
         fired: world.timers.lock().unwrap().fired,
+        backs: world.backs.load(Ordering::Relaxed),
+        full: world.full.load(Ordering::Relaxed),
+        waiters: world.leases.lock().unwrap().waiting.counts(),
         ends: BTreeSet::new(),
     };
     assert!(finish(&world).is_ok());

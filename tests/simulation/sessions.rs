@@ -5,16 +5,13 @@ use std::collections::BTreeMap;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 use tickwheel::snapshot::SessionsSnapshot;
-use tickwheel::{
-    EndReason, Ended, Session, Sessions, StartError, Timers, TouchPolicy, Touched, UpdateError,
-    WhenFull,
-};
+use tickwheel::{EndReason, Session, Sessions, StartError, TouchPolicy, Touched, UpdateError};
 
+use crate::cx::{Cx, Value};
 use crate::ends::Ends;
 use crate::program::THREADS;
-use crate::world::{Config, Cx, MOST, MOST_OF_ONE, Passage, Value};
 
-const KEYS: u8 = 4;
+pub(crate) const KEYS: u8 = 4;
 const NAMES: [&str; 2] = ["ada", "bob"];
 
 #[derive(Clone, Debug)]
@@ -57,25 +54,27 @@ impl Do {
 }
 
 #[derive(Clone, Debug)]
-struct Alive {
-    generation: u64,
-    version: u64,
-    value: u64,
-    deadline: u64,
-    absolute: u64,
-    of: Option<usize>,
+pub(crate) struct Alive {
+    pub(crate) generation: u64,
+    pub(crate) version: u64,
+    pub(crate) value: u64,
+    pub(crate) deadline: u64,
+    pub(crate) absolute: u64,
+    pub(crate) of: Option<usize>,
 }
 
 type Saved = SessionsSnapshot<u8, Value>;
 
 #[derive(Default)]
 pub(crate) struct Part {
-    real: Option<Sessions<u8, Value>>,
-    saved: Option<Saved>,
-    hands: BTreeMap<(u8, u8), Session<Value>>,
-    alive: BTreeMap<u8, Alive>,
-    last: u64,
-    values: u64,
+    pub(crate) real: Option<Sessions<u8, Value>>,
+    pub(crate) saved: Option<Saved>,
+    pub(crate) hands: BTreeMap<(u8, u8), Session<Value>>,
+    pub(crate) alive: BTreeMap<u8, Alive>,
+    pub(crate) last: u64,
+    pub(crate) values: u64,
+    /// Its time does not go back behind what was acted on.
+    pub(crate) floor: u64,
     pub(crate) ends: Ends,
 }
 
@@ -84,153 +83,12 @@ fn seen(session: &Session<Value>) -> (u64, u64, u64) {
     (session.generation, session.version, session.value.0)
 }
 
-// --- the process ---
-
-impl Part {
-    pub(crate) fn start(
-        &mut self,
-        timers: &Timers,
-        config: &Config,
-        passage: &Passage,
-    ) -> Result<(), String> {
-        let log = self.ends.open();
-        let hook = move |end: Ended<u8, std::sync::Arc<Value>>| {
-            let told = (end.reason, end.deadline.as_nanos(), end.value.0);
-            log.lock().unwrap().push((end.generation, told));
-        };
-        let real = Sessions::with_events(timers, config.policy(), hook);
-        if let Some(saved) = self.saved.take() {
-            let report = real
-                .restore(saved, passage.options())
-                .map_err(|error| error.to_string())?;
-            if report.restored != self.alive.len() {
-                return Err(format!("{report:?}, and should be {:?}", self.alive));
-            }
-        }
-        self.real = Some(real);
-        Ok(())
-    }
-
-    pub(crate) fn stop(&mut self, passage: &Passage) {
-        let real = self.real.take().expect("it runs");
-        self.saved = Some(real.snapshot_at(passage.anchor));
-        drop(real);
-        for alive in self.alive.values() {
-            let end = (EndReason::Shutdown, alive.deadline, alive.value);
-            self.ends.add(alive.generation, end);
-        }
-    }
-
-    /// Lets go of all that threads hold.
-    pub(crate) fn forget(&mut self) {
-        self.hands.clear();
-        self.saved = None;
-    }
-}
-
-// --- the model ---
-
-impl Part {
-    pub(crate) fn settle(&mut self, now: u64) {
-        for key in 0..KEYS {
-            if let Some(alive) = self.alive.get(&key).filter(|alive| alive.deadline <= now) {
-                let absolute = alive.deadline == alive.absolute;
-                self.end(
-                    key,
-                    [EndReason::Idle, EndReason::Absolute][usize::from(absolute)],
-                );
-            }
-        }
-    }
-
-    fn end(&mut self, key: u8, reason: EndReason) -> Option<u64> {
-        let gone = self.alive.remove(&key)?;
-        self.ends
-            .add(gone.generation, (reason, gone.deadline, gone.value));
-        Some(gone.value)
-    }
-
-    fn touch(&mut self, key: u8, cx: &Cx<'_>) -> Option<u64> {
-        let alive = self.alive.get_mut(&key)?;
-        let idle = cx.config.idle.saturating_add(cx.config.flaw);
-        let to = cx.now.saturating_add(idle).min(alive.absolute);
-        alive.deadline = alive.deadline.max(to);
-        Some(alive.deadline)
-    }
-
-    fn seen(&self, key: u8) -> Option<(u64, u64, u64)> {
-        let alive = self.alive.get(&key)?;
-        Some((alive.generation, alive.version, alive.value))
-    }
-
-    fn of(&self, name: usize) -> Vec<u8> {
-        let mine = self
-            .alive
-            .iter()
-            .filter(|(_, alive)| alive.of == Some(name));
-        let mut mine: Vec<u8> = mine.map(|(key, _)| *key).collect();
-        mine.sort_by_key(|key| self.alive[key].generation);
-        mine
-    }
-
-    /// Makes room for one more under that key.
-    fn admit(&mut self, key: u8, of: Option<usize>, config: &Config) -> bool {
-        loop {
-            let others = self.alive.iter().filter(|(other, _)| **other != key);
-            let mine = others
-                .clone()
-                .filter(|(_, alive)| of.is_some() && alive.of == of);
-            let oldest = if mine.clone().count() >= MOST_OF_ONE {
-                mine.min_by_key(|(_, alive)| alive.generation)
-            } else if others.clone().count() >= MOST {
-                others.min_by_key(|(_, alive)| alive.generation)
-            } else {
-                return true;
-            };
-            match oldest.map(|(key, _)| *key) {
-                Some(oldest) if config.when_full == WhenFull::EndOldest => {
-                    self.end(oldest, EndReason::Capacity);
-                }
-                _ => return false,
-            }
-        }
-    }
-
-    fn begin(
-        &mut self,
-        key: u8,
-        of: Option<usize>,
-        real: &Session<Value>,
-        cx: &Cx<'_>,
-    ) -> Result<(), String> {
-        self.end(key, EndReason::Replaced);
-        if real.generation <= self.last {
-            return Err(format!(
-                "generation {} after {}",
-                real.generation, self.last
-            ));
-        }
-        self.last = real.generation;
-        let absolute = cx.now.saturating_add(cx.config.absolute);
-        let alive = Alive {
-            generation: real.generation,
-            version: 0,
-            value: self.values,
-            deadline: cx.now,
-            absolute,
-            of,
-        };
-        self.alive.insert(key, alive);
-        self.touch(key, cx);
-        Ok(())
-    }
-}
-
 // --- both ---
 
 impl Part {
     pub(crate) fn act(&mut self, what: &Do, cx: &Cx<'_>) -> Result<String, String> {
         let real = self.real.clone().expect("it runs");
+        let cx = &cx.not_before(self.floor);
         let on_access = cx.config.touch == TouchPolicy::OnAccess;
         let on_write = cx.config.touch != TouchPolicy::Manual;
         Ok(match *what {
@@ -244,6 +102,9 @@ impl Part {
                     }
                     None => real.start(key, Value::new(self.values, cx)),
                 };
+                if matches!(started, Err(StartError::Full)) && self.alive.is_empty() {
+                    return cx.full();
+                }
                 let full = (!self.admit(key, of, cx.config)).then_some(StartError::Full);
                 let line = cx.same(
                     &format!("starts {key}"),
@@ -262,6 +123,9 @@ impl Part {
                 let limits = cx.config.policy().limits();
                 let make = || Value::new(self.values, cx);
                 let touched = real.touch_or_start_with(key, of.map(|of| NAMES[of]), limits, make);
+                if matches!(touched, Err(StartError::Full)) && self.alive.is_empty() {
+                    return cx.full();
+                }
                 let there = self.touch(key, cx).is_some();
                 let full = (!there && !self.admit(key, of, cx.config)).then_some(StartError::Full);
                 let line = cx.same(

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use rand::RngExt;
 use rand::rngs::SmallRng;
-use tickwheel::{TimerKey, Timestamp};
+use tickwheel::{ArmError, Shutdown, TimerKey, Timestamp};
 
-use crate::program::{self, part, span};
-use crate::world::{Cx, World};
+use crate::cx::Cx;
+use crate::program::{self, Theme, part, span};
+use crate::world::World;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Do {
@@ -23,11 +24,11 @@ pub(crate) enum Do {
 }
 
 impl Do {
-    pub(crate) fn draw(rng: &mut SmallRng, outer: bool) -> Self {
+    pub(crate) fn draw(rng: &mut SmallRng, theme: Theme, outer: bool) -> Self {
         let which = rng.random_range(0..6);
         match rng.random_range(0..12) {
             0..=4 => {
-                let then = outer.then(|| Box::new(part(rng, false)));
+                let then = outer.then(|| Box::new(part(rng, theme, false)));
                 Self::Arm(span(rng), then)
             }
             5 => Self::Fuse(span(rng)),
@@ -80,7 +81,20 @@ impl Part {
                         world.fuse();
                     }
                 });
-                self.keys.push(key.map_err(|error| error.to_string())?);
+                let key = match key {
+                    Ok(key) => key,
+                    Err(ArmError::Full) => return cx.full(),
+                    Err(other) => return Err(other.to_string()),
+                };
+                // What was moved far while there was no room has taken places that stay.
+                if cx
+                    .config
+                    .limit
+                    .is_some_and(|limit| timers.len() > 2 * limit)
+                {
+                    return Err(format!("{} timers", timers.len()));
+                }
+                self.keys.push(key);
                 self.armed.insert(number, Some(deadline.as_nanos()));
                 format!("timer {number}")
             }
@@ -142,6 +156,27 @@ impl Part {
         match self.armed.iter().find(|(_, at)| due(at)) {
             Some((number, at)) => Err(format!("timer {number} of {at:?} has not fired at {now}")),
             None => Ok(()),
+        }
+    }
+
+    /// The runtime was shut down: what was to fire has fired, what was to be handed back is there.
+    pub(crate) fn ended(
+        &self,
+        mode: Shutdown,
+        unfired: &[TimerKey],
+        cx: &Cx<'_>,
+    ) -> Result<(), String> {
+        let number = |key| self.keys.iter().rposition(|other| other == key);
+        let mut is: Vec<_> = unfired.iter().map(number).collect();
+        is.sort();
+        let should: Vec<_> = match mode {
+            Shutdown::HandBack => self.armed.keys().map(|number| Some(*number)).collect(),
+            Shutdown::Drop | Shutdown::FireDue => Vec::new(),
+        };
+        cx.same("handed back", &is, &should)?;
+        match mode {
+            Shutdown::FireDue => self.driven(cx.now, cx.tick),
+            Shutdown::Drop | Shutdown::HandBack => Ok(()),
         }
     }
 

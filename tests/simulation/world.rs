@@ -1,140 +1,28 @@
-//! The process: its clock, its runtime, its parts; and how it is stopped and started again.
+//! The process: its clock, its runtime, its parts.
 
 use std::any::Any;
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use rand::RngExt;
-use rand::rngs::SmallRng;
-use tickwheel::snapshot::RestoreOptions;
-use tickwheel::{
-    ManualClock, Resolution, SessionPolicy, Timers, Timestamp, TouchPolicy, WallAnchor, WhenFull,
-};
+use tickwheel::{ManualClock, Timers, Timestamp};
 
+use crate::config::Config;
+use crate::cx::Cx;
 use crate::program::{Do, Program};
 use crate::{codes, leases, logins, sessions, timers};
 
-/// What a program runs on.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Config {
-    /// Nanoseconds.
-    pub(crate) tick: u64,
-    pub(crate) idle: u64,
-    pub(crate) absolute: u64,
-    pub(crate) tolerance: u64,
-    pub(crate) grace: u64,
-    pub(crate) touch: TouchPolicy,
-    pub(crate) when_full: WhenFull,
-    /// How much longer than they should sessions live, by their model: to see that it is found.
-    pub(crate) flaw: u64,
-}
-
-/// The most sessions, in all and of one principal.
-pub(crate) const MOST: usize = 3;
-pub(crate) const MOST_OF_ONE: usize = 2;
-
-impl Config {
-    pub(crate) fn draw(rng: &mut SmallRng) -> Self {
-        let among = |rng: &mut SmallRng, from: &[u64]| from[rng.random_range(0..from.len())];
-        Self {
-            tick: among(rng, &[1, 1, 3, 8]),
-            idle: among(rng, &[5, 20, 60, u64::MAX]),
-            absolute: among(rng, &[40, 100, u64::MAX]),
-            tolerance: among(rng, &[0, 0, 10]),
-            grace: among(rng, &[0, 7]),
-            touch: [
-                TouchPolicy::OnAccess,
-                TouchPolicy::OnWrite,
-                TouchPolicy::Manual,
-            ][rng.random_range(0..3)],
-            when_full: [WhenFull::Refuse, WhenFull::EndOldest][rng.random_range(0..2)],
-            flaw: 0,
-        }
-    }
-
-    pub(crate) fn policy(&self) -> SessionPolicy {
-        let span = |nanos| match nanos {
-            u64::MAX => Duration::MAX,
-            nanos => Duration::from_nanos(nanos),
-        };
-        SessionPolicy::new()
-            .idle(span(self.idle))
-            .absolute(span(self.absolute))
-            .reclaim_tolerance(span(self.tolerance))
-            .cycle_grace(span(self.grace))
-            .touch(self.touch)
-            .when_full(self.when_full)
-            .max_sessions(MOST)
-            .max_per_principal(MOST_OF_ONE)
-    }
-}
-
-/// What a part needs to do something.
-pub(crate) struct Cx<'a> {
-    pub(crate) timers: &'a Timers,
-    pub(crate) config: &'a Config,
-    pub(crate) thread: u8,
-    pub(crate) now: u64,
-    pub(crate) tick: u64,
-    pub(crate) values: &'a Arc<AtomicI64>,
-}
-
-impl Cx<'_> {
-    /// What was answered has to be what the model says.
-    pub(crate) fn same<T: PartialEq + std::fmt::Debug>(
-        &self,
-        what: &str,
-        is: &T,
-        should: &T,
-    ) -> Result<String, String> {
-        if is == should {
-            return Ok(format!("{what}: {is:?}"));
-        }
-        Err(format!("{what}: {is:?}, and should be {should:?}"))
-    }
-}
-
-/// A value that is counted as long as it is there.
-#[derive(Debug)]
-pub(crate) struct Value(pub(crate) u64, Arc<AtomicI64>);
-
-impl Value {
-    pub(crate) fn new(number: u64, cx: &Cx<'_>) -> Self {
-        cx.values.fetch_add(1, Ordering::Relaxed);
-        Self(number, Arc::clone(cx.values))
-    }
-}
-
-impl Drop for Value {
-    fn drop(&mut self) {
-        self.1.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// How a stopped process is started again.
-pub(crate) struct Passage {
-    pub(crate) anchor: WallAnchor,
-}
-
-impl Passage {
-    /// Times of day begin when all clocks begin.
-    fn at(now: u64) -> Self {
-        let wall = SystemTime::UNIX_EPOCH + Duration::from_nanos(now);
-        let anchor = WallAnchor::new(Timestamp::from_nanos(now), wall);
-        Self { anchor }
-    }
-
-    pub(crate) fn options(&self) -> RestoreOptions {
-        RestoreOptions::new().anchor(self.anchor)
-    }
-}
-
 pub(crate) struct World {
-    config: Config,
-    process: Mutex<(ManualClock, Timers)>,
-    now: Mutex<u64>,
+    pub(crate) config: Config,
+    pub(crate) process: Mutex<(ManualClock, Timers)>,
+    pub(crate) now: Mutex<u64>,
+    /// The latest time there was, and the latest that the driver has seen.
+    pub(crate) peak: Mutex<u64>,
+    pub(crate) driven: Mutex<u64>,
+    pub(crate) paused: AtomicBool,
+    /// The process is being stopped: callbacks do nothing.
+    pub(crate) closing: AtomicBool,
     values: Arc<AtomicI64>,
     pub(crate) timers: Mutex<timers::Part>,
     pub(crate) sessions: Mutex<sessions::Part>,
@@ -145,21 +33,21 @@ pub(crate) struct World {
     fault: Mutex<Option<String>>,
     pub(crate) nested: AtomicUsize,
     pub(crate) panics: AtomicUsize,
-}
-
-fn boot(config: &Config, now: u64) -> (ManualClock, Timers) {
-    let clock = ManualClock::starting_at(Timestamp::from_nanos(now));
-    let tick = Resolution::new(Duration::from_nanos(config.tick)).unwrap();
-    let builder = Timers::builder().clock(clock.clone()).resolution(tick);
-    (clock, builder.build_hand_driven().unwrap())
+    /// How often the clock went back, and there was no room.
+    pub(crate) backs: AtomicUsize,
+    pub(crate) full: AtomicUsize,
 }
 
 impl World {
     fn new(config: &Config) -> Arc<Self> {
         let world = Arc::new(Self {
             config: config.clone(),
-            process: Mutex::new(boot(config, 0)),
-            now: Mutex::new(0),
+            process: Mutex::new(config.boot(0)),
+            now: Mutex::default(),
+            peak: Mutex::default(),
+            driven: Mutex::default(),
+            paused: AtomicBool::default(),
+            closing: AtomicBool::default(),
             values: Arc::default(),
             timers: Mutex::default(),
             sessions: Mutex::default(),
@@ -170,17 +58,19 @@ impl World {
             fault: Mutex::default(),
             nested: AtomicUsize::new(0),
             panics: AtomicUsize::new(0),
+            backs: AtomicUsize::new(0),
+            full: AtomicUsize::new(0),
         });
         world.start();
         world
     }
 
-    fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         *self.now.lock().unwrap()
     }
 
     /// Writes down what came of something; a fault is kept, and the first is told.
-    fn note(&self, thread: &str, came: Result<String, String>) {
+    pub(crate) fn note(&self, thread: &str, came: Result<String, String>) {
         let (line, fault) = match came {
             Ok(line) => (line, None),
             Err(line) => (format!("WRONG: {line}"), Some(())),
@@ -196,35 +86,27 @@ impl World {
 
     fn act(self: &Arc<Self>, thread: u8, name: &str, what: &Do) {
         let runtime = self.process.lock().unwrap().1.clone();
-        self.settle();
-        let cx = Cx {
-            timers: &runtime,
-            config: &self.config,
-            thread,
-            now: self.now(),
-            tick: self.config.tick,
-            values: &self.values,
-        };
+        let cx = self.cx(&runtime, thread);
+        if let Err(wrong) = self.settle() {
+            self.note(name, Err(format!("before {what:?}: {wrong}")));
+            return;
+        }
         let came = match what {
             Do::Pass(span) => {
-                let mut now = self.now.lock().unwrap();
-                *now = now.saturating_add(*span).min(1 << 62);
-                self.process
-                    .lock()
-                    .unwrap()
-                    .0
-                    .set(Timestamp::from_nanos(*now));
+                self.pass(*span);
                 Ok(String::new())
             }
-            Do::Drive => {
-                // What callbacks arm for this very time waits for another turn.
-                let mut turns = vec![runtime.turn_fully()];
-                while runtime.next_timeout() == Some(Duration::ZERO) && turns.len() < 100 {
-                    turns.push(runtime.turn_fully());
-                }
-                let driven = self.timers.lock().unwrap().driven(cx.now, cx.tick);
-                driven.map(|()| format!("drives, in {} turns", turns.len()))
+            Do::Back(span) => self.go_back(*span, &cx),
+            Do::Pause => {
+                let pauses = !self.paused.fetch_xor(true, Ordering::Relaxed);
+                let done = if pauses {
+                    runtime.pause()
+                } else {
+                    runtime.resume()
+                };
+                cx.same(if pauses { "pauses" } else { "goes on" }, &done, &true)
             }
+            Do::Drive => self.drive(&cx),
             Do::Timers(what) => self.timers.lock().unwrap().act(what, &cx, self),
             Do::Sessions(what) => self.sessions.lock().unwrap().act(what, &cx),
             Do::Logins(what) => self.logins.lock().unwrap().act(what, &cx),
@@ -235,79 +117,101 @@ impl World {
         self.note(name, came.map_err(|wrong| format!("{what:?}: {wrong}")));
     }
 
-    /// Has the models end what has expired.
-    fn settle(&self) {
-        let now = self.now();
-        self.sessions.lock().unwrap().settle(now);
-        self.logins.lock().unwrap().settle(now);
-        self.leases.lock().unwrap().settle(now);
-        self.codes.lock().unwrap().settle(now);
-    }
-
-    /// Compares what was told. After the driver has come by, all that was due has been.
-    fn check(&self, driven: bool) -> Result<(), String> {
-        let (now, tick) = (self.now(), self.config.tick);
-        let due = |at: u64| at.div_ceil(tick) <= now / tick;
-        let late = |at: u64| !driven || !due(at.saturating_add(self.config.tolerance));
-        let prompt = |at: u64| !driven || !due(at);
-        let sessions = self.sessions.lock().unwrap().ends.check(late);
-        sessions.map_err(|wrong| format!("sessions: {wrong}"))?;
-        let logins = self.logins.lock().unwrap().ends.check(late);
-        logins.map_err(|wrong| format!("logins: {wrong}"))?;
-        let leases = self.leases.lock().unwrap().ends.check(prompt);
-        leases.map_err(|wrong| format!("leases: {wrong}"))?;
-        let codes = self.codes.lock().unwrap().ends.check(prompt);
-        codes.map_err(|wrong| format!("codes: {wrong}"))
-    }
-
-    /// Starts all parts, with what was stored of them.
-    fn start(&self) {
-        let runtime = self.process.lock().unwrap().1.clone();
-        let (now, config) = (self.now(), &self.config);
-        let passage = Passage::at(now);
-        let came = (|| {
-            self.sessions
-                .lock()
-                .unwrap()
-                .start(&runtime, config, &passage)?;
-            self.logins
-                .lock()
-                .unwrap()
-                .start(&runtime, config, &passage)?;
-            self.leases.lock().unwrap().start(&runtime, &passage)?;
-            self.codes.lock().unwrap().start(&runtime, &passage)
-        })();
-        if came.is_err() {
-            self.note("process", came.map(|()| String::new()));
+    pub(crate) fn cx<'a>(&'a self, timers: &'a Timers, thread: u8) -> Cx<'a> {
+        Cx {
+            timers,
+            config: &self.config,
+            thread,
+            now: self.now(),
+            tick: self.config.tick,
+            values: &self.values,
+            full: &self.full,
         }
     }
 
-    /// Stops all parts: what lives ends, and is told of.
-    fn stop(&self) -> Result<(), String> {
-        self.settle();
-        let passage = Passage::at(self.now());
-        self.sessions.lock().unwrap().stop(&passage);
-        self.logins.lock().unwrap().stop(&passage);
-        self.leases.lock().unwrap().stop(&passage);
-        self.codes.lock().unwrap().stop(&passage);
-        self.timers.lock().unwrap().stop();
-        let stopped = "nothing may wait for a process that has stopped";
-        self.check(true)
-            .map_err(|wrong| format!("{stopped}: {wrong}"))
+    /// Time goes on.
+    pub(crate) fn pass(&self, span: u64) {
+        let mut now = self.now.lock().unwrap();
+        *now = now.saturating_add(span).min(1 << 62);
+        let mut peak = self.peak.lock().unwrap();
+        *peak = (*peak).max(*now);
+        let process = self.process.lock().unwrap();
+        process.0.set(Timestamp::from_nanos(*now));
     }
 
-    fn restart(&self, down: u64) -> Result<String, String> {
-        self.stop()?;
-        let now = {
-            let mut now = self.now.lock().unwrap();
-            *now = now.saturating_add(down).min(1 << 62);
-            *now
-        };
-        let before = std::mem::replace(&mut *self.process.lock().unwrap(), boot(&self.config, now));
-        drop(before);
-        self.settle();
-        self.start();
-        Ok(format!("the process is started again after {down}"))
+    /// The clock goes back. What was seen before stays so; until then somebody has looked at everything.
+    fn go_back(&self, span: u64, cx: &Cx<'_>) -> Result<String, String> {
+        self.sessions.lock().unwrap().look(cx.now)?;
+        self.logins.lock().unwrap().look(cx.now)?;
+        self.leases.lock().unwrap().look(cx.now)?;
+        self.codes.lock().unwrap().look(cx.now)?;
+        self.told(|_| false, |_| false)?;
+        let quiet = self.leases.lock().unwrap().quiet_ended(cx.now);
+        let to = cx.now.saturating_sub(span).max(quiet);
+        self.process
+            .lock()
+            .unwrap()
+            .0
+            .jump(Timestamp::from_nanos(to));
+        // The driver's time does not go back.
+        let now = cx.timers.now().as_nanos();
+        let should = to.max(*self.driven.lock().unwrap() / cx.tick * cx.tick);
+        *self.now.lock().unwrap() = now;
+        self.backs.fetch_add(1, Ordering::Relaxed);
+        cx.same("the clock goes back, and it is", &now, &should)
+    }
+
+    /// The driver comes by.
+    fn drive(&self, cx: &Cx<'_>) -> Result<String, String> {
+        let fired = || self.timers.lock().unwrap().fired;
+        if self.paused.load(Ordering::Relaxed) {
+            let before = fired();
+            let turned = cx.timers.turn_fully().map(|turned| turned.fired);
+            cx.same("fired while paused", &fired(), &before)?;
+            return cx.same("drives, and is paused", &turned, &Ok(0));
+        }
+        *self.driven.lock().unwrap() = cx.now;
+        // What callbacks arm for this very time waits for another turn.
+        let mut turns = vec![cx.timers.turn_fully()];
+        while cx.timers.next_timeout() == Some(Duration::ZERO) && turns.len() < 100 {
+            turns.push(cx.timers.turn_fully());
+        }
+        self.timers.lock().unwrap().driven(cx.now, cx.tick)?;
+        let mut leases = self.leases.lock().unwrap();
+        leases.woken(cx.now)?;
+        leases.driven(cx.now, cx.tick)?;
+        Ok(format!("drives, in {} turns", turns.len()))
+    }
+
+    /// Has the models end what has expired, and take note of who was woken.
+    pub(crate) fn settle(&self) -> Result<(), String> {
+        let now = self.now();
+        self.sessions.lock().unwrap().settle(now);
+        self.logins.lock().unwrap().settle(now);
+        self.codes.lock().unwrap().settle(now);
+        let mut leases = self.leases.lock().unwrap();
+        leases.settle(now);
+        leases.woken(now)
+    }
+
+    /// Compares what was told. After the driver has come by, all that was due has been.
+    pub(crate) fn check(&self, driven: bool) -> Result<(), String> {
+        let (now, tick) = (self.now(), self.config.tick);
+        let due = |at: u64| at.div_ceil(tick) <= now / tick;
+        let late = |at: u64| !driven || !due(at.saturating_add(self.config.tolerance));
+        self.told(late, |at: u64| !driven || !due(at))
+    }
+
+    /// What was told is what has ended, but for what may wait: of sessions, and of all else.
+    fn told(&self, late: impl Fn(u64) -> bool, prompt: impl Fn(u64) -> bool) -> Result<(), String> {
+        let sessions = self.sessions.lock().unwrap().ends.check(&late);
+        sessions.map_err(|wrong| format!("sessions: {wrong}"))?;
+        let logins = self.logins.lock().unwrap().ends.check(&late);
+        logins.map_err(|wrong| format!("logins: {wrong}"))?;
+        let leases = self.leases.lock().unwrap().ends.check(&prompt);
+        leases.map_err(|wrong| format!("leases: {wrong}"))?;
+        let codes = self.codes.lock().unwrap().ends.check(&prompt);
+        codes.map_err(|wrong| format!("codes: {wrong}"))
     }
 
     // --- in callbacks ---
@@ -325,6 +229,9 @@ impl World {
     }
 
     pub(crate) fn nested(self: &Arc<Self>, what: &Do) {
+        if self.closing.load(Ordering::Relaxed) {
+            return;
+        }
         self.nested.fetch_add(1, Ordering::Relaxed);
         self.act(0, "driver", what);
     }
@@ -347,7 +254,8 @@ pub(crate) fn play(program: &Program) -> Arc<World> {
     for step in &program.steps {
         let name = format!("thread {}", step.thread);
         world.act(step.thread, &name, &step.what);
-        let checked = world.check(matches!(step.what, Do::Drive));
+        let driven = matches!(step.what, Do::Drive) && !world.paused.load(Ordering::Relaxed);
+        let checked = world.check(driven);
         if let Err(wrong) = checked {
             world.note(&name, Err(format!("after {:?}: {wrong}", step.what)));
         }

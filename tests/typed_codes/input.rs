@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tickwheel::{
     Alphabet, BuildCodesError, CodeNonce, IssueError, OneTimeCodes, OneTimeCodesBuilder,
-    RefusedCause,
+    RefusedCause, ReplayGuard, Timers,
 };
 
 use crate::{Bed, secs};
@@ -249,4 +249,17 @@ fn in_each_place_of_a_code_each_digit_is_as_likely() {
         assert!(found < 9.0 + 14.0 * 18f64.sqrt(), "{found}: {place:?}");
     }
     bed.end();
+}
+
+#[test]
+fn a_builder_shows_its_rules_and_not_its_key() {
+    let timers = Timers::builder().build_hand_driven().unwrap();
+    let builder = OneTimeCodes::builder(&timers).attempts(77);
+    let shown = format!("{:?}", builder.digest_key([231; 32]));
+    assert!(shown.contains("77"), "{shown}");
+    assert!(!shown.contains("231"), "{shown}");
+    let guard = ReplayGuard::with_digest_key(&timers, secs(77), [231; 32]).unwrap();
+    let shown = format!("{guard:?}");
+    assert!(shown.contains("77s"), "{shown}");
+    assert!(!shown.contains("231"), "{shown}");
 }

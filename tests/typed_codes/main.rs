@@ -12,6 +12,7 @@
 //! | `threads` | of any number of right answers one is accepted, and no more wrong ones than may be |
 //! | `faults` | faults that others have had |
 //! | `replay` | steps that are accepted once |
+//! | `windows` | limits in a window of time: what counts, and until when |
 
 mod attempts;
 mod events;
@@ -24,6 +25,7 @@ mod oracle;
 mod replay;
 mod threads;
 mod timers;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
