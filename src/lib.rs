@@ -98,7 +98,7 @@
 //! * **No lifetime limit.** Any `u64` tick works from any other. [`Tick::NEVER`] is held and
 //!   never fires. Nothing overflows.
 //! * **Bounded memory.** A cancelled value is returned at once. Entries never outnumber the
-//!   most timers armed at one time by more than nine, whether or not anything advances (and
+//!   most timers armed at one time by more than 25, whether or not anything advances (and
 //!   by one for each 2<sup>32</sup> timers that used the same entry); what the allocator holds
 //!   beyond that is the usual growth of a `Vec`.
 //! * **Bounded work on request:** [`advance_bounded`](Wheel::advance_bounded).

@@ -34,3 +34,17 @@ fn a_delay_at_the_start_ends_when_the_clock_says_so() {
     bed.clock.advance(Duration::from_nanos(1));
     assert!(leases.try_acquire("r", "A", secs(10)).is_ok());
 }
+
+/// As what has expired, be the resource remembered or not.
+#[test]
+fn a_lock_delay_that_was_found_to_be_over_is_over_for_good() {
+    let bed = Bed::with(|builder| builder.lock_delay(secs(5)));
+    let one = bed.ask("A", 60).unwrap();
+    bed.set(10);
+    assert_eq!(bed.leases.revoke("r"), Some(one.token()));
+    bed.set(15);
+    assert_eq!(bed.leases.waiters("r"), 0);
+    bed.clock.jump(at(14));
+    assert_eq!(bed.timers.now(), at(14), "nobody has driven");
+    assert!(bed.ask("B", 10).is_ok());
+}

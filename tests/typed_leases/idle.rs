@@ -10,10 +10,10 @@ use tickwheel::{EndReason, FenceGate, Leases, ManualClock, Timers};
 use crate::{Bed, at, secs};
 
 /// How many are remembered at most.
-const IDLE: usize = 1024;
+pub(crate) const IDLE: usize = 1024;
 
 /// How many more may not have been dropped yet: the map lets go of what was taken out of it by and by.
-const SLACK: usize = 1024;
+pub(crate) const SLACK: usize = 1024;
 
 /// A million, but where each takes twenty times as long.
 const RESOURCES: u32 = if cfg!(debug_assertions) {
@@ -23,10 +23,10 @@ const RESOURCES: u32 = if cfg!(debug_assertions) {
 };
 
 /// A name that is counted.
-struct Name(Arc<AtomicUsize>, u32);
+pub(crate) struct Name(Arc<AtomicUsize>, u32);
 
 impl Name {
-    fn new(count: &Arc<AtomicUsize>, id: u32) -> Self {
+    pub(crate) fn new(count: &Arc<AtomicUsize>, id: u32) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(count), id)
     }

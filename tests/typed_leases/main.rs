@@ -25,6 +25,7 @@ mod fence;
 mod grants;
 mod guards;
 mod hooks;
+mod hurry;
 mod idle;
 mod model;
 mod oracle;

@@ -1,9 +1,10 @@
-//! Properties: ends are told in order whatever is dead at birth; the driver comes by in a full runtime; who is refused or fails
+//! Properties: ends are told in order whatever is dead at birth, and whatever panics; the driver comes by in a full runtime; who is refused or fails
 //! has ended nobody; what was replaced goes.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, OnceLock, mpsc};
 use std::thread;
 
@@ -216,6 +217,59 @@ fn a_panic_whose_payload_panics_when_dropped_loses_no_end() {
     let panic = catch_unwind(AssertUnwindSafe(|| sessions.revoke_all("ada")));
     std::mem::forget(panic);
     assert_eq!(values(&rig), [0, 1, 2, 3, 4]);
+}
+
+/// The last who knows the session before, and so drops its key, is the one that ends.
+#[test]
+fn a_key_that_panics_when_dropped_loses_no_end() {
+    #[derive(Clone)]
+    struct Key(u32, Arc<AtomicBool>);
+    impl Hash for Key {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            self.0.hash(state);
+        }
+    }
+    impl PartialEq for Key {
+        fn eq(&self, other: &Self) -> bool {
+            self.0 == other.0
+        }
+    }
+    impl Eq for Key {}
+    impl Drop for Key {
+        fn drop(&mut self) {
+            assert!(!self.1.swap(false, Ordering::Relaxed), "as ordered");
+        }
+    }
+    let rig: Rig<u32, u32> = Rig::new();
+    let fuse = Arc::new(AtomicBool::new(false));
+    let itself: Arc<OnceLock<Sessions<Key, u32>>> = Arc::default();
+    let (tell, told) = mpsc::channel();
+    let cell = Arc::clone(&itself);
+    let policy = SessionPolicy::new();
+    let sessions = Sessions::with_events(&rig.timers, policy, move |end: Ended<Key, Arc<u32>>| {
+        tell.send(*end.value).unwrap();
+        if *end.value == 1 {
+            cell.get().unwrap().start(end.key, 2).unwrap(); // while the one before is told of
+        }
+    });
+    assert!(itself.set(sessions.clone()).is_ok());
+    let key = |key| Key(key, Arc::clone(&fuse));
+    let seven = key(7);
+    sessions.start(key(7), 1).unwrap();
+    sessions.remove(&seven).unwrap();
+    // The map lets go of what was removed in batches.
+    for other in 100..2_000 {
+        sessions.start(key(other), 0).unwrap();
+        sessions.remove(&key(other)).unwrap();
+    }
+    fuse.store(true, Ordering::Relaxed);
+    let removed = catch_unwind(AssertUnwindSafe(|| sessions.remove(&seven).is_ok()));
+    assert!(removed.is_err(), "the panic is passed on");
+    sessions.start(key(7), 3).unwrap();
+    sessions.remove(&seven).unwrap();
+    let told: Vec<_> = told.try_iter().filter(|value| *value > 0).collect();
+    assert_eq!(told, [1, 2, 3]);
+    assert_eq!(sessions.resident(), 0);
 }
 
 thread_local!(static DEPTH: Cell<u32> = const { Cell::new(0) });

@@ -1,6 +1,9 @@
 //! Properties: counts and caps are of the living; the dead make room before anyone living is turned away; who goes
 //! for another is the oldest; listings hold the living and no more.
 
+use std::cell::Cell;
+use std::sync::OnceLock;
+
 use super::*;
 use tickwheel::{StartError, WhenFull};
 
@@ -233,4 +236,48 @@ fn a_listing_sees_the_living_while_others_end_the_dead() {
         });
     });
     assert_eq!((sessions.len(), rig.ends().len()), (1000, 1000));
+}
+
+/// A hook that starts sessions in a full store ends what is due, of which it is told in turn.
+#[test]
+fn hooks_that_start_sessions_are_not_called_one_within_the_other_for_all_that_is_due() {
+    thread_local!(static DEPTH: Cell<u32> = const { Cell::new(0) });
+    const FULL: u32 = 2_000;
+    for is_driver in [false, true] {
+        let rig: Rig<u32, u32> = Rig::new();
+        let itself: Arc<OnceLock<Sessions<u32, u32>>> = Arc::default();
+        let deepest = Arc::new(Mutex::new(0));
+        let (cell, seen, tell) = (Arc::clone(&itself), Arc::clone(&deepest), rig.hook());
+        let policy = idle(10 * S).max_sessions(FULL as usize);
+        let sessions = Sessions::with_events(&rig.timers, policy, move |end| {
+            let key = end.key;
+            tell(end);
+            let depth = DEPTH.get() + 1;
+            DEPTH.set(depth);
+            {
+                let mut deepest = seen.lock().unwrap();
+                *deepest = depth.max(*deepest);
+            }
+            for next in [FULL + 2 * key, FULL + 2 * key + 1] {
+                let _ = cell.get().unwrap().start(next, key);
+            }
+            DEPTH.set(depth - 1);
+        });
+        assert!(itself.set(sessions.clone()).is_ok());
+        for key in 0..FULL {
+            sessions.start(key, key).unwrap();
+        }
+        rig.at(10);
+        if is_driver {
+            rig.drive();
+        } else {
+            sessions.start(FULL - 1, 0).unwrap();
+        }
+        let mut ended: Vec<_> = rig.ends().iter().map(|end| end.key).collect();
+        ended.sort_unstable();
+        assert!(ended.into_iter().eq(0..FULL));
+        assert_eq!(sessions.len(), FULL as usize);
+        let deepest = *deepest.lock().unwrap();
+        assert!(deepest <= 2, "{deepest} hooks within each other");
+    }
 }

@@ -2,12 +2,13 @@
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 
 use tickwheel::snapshot::{LeasesSnapshot, RestoreError};
-use tickwheel::{FencingToken, Leases};
+use tickwheel::{EndReason, FencingToken, Leases, ManualClock, Timers, Timestamp};
 
-use crate::{Machine, secs};
+use crate::{Machine, Told, secs};
 
 #[test]
 fn a_grant_that_was_released_is_not_revived_by_a_second_restoration() {
@@ -84,4 +85,40 @@ fn a_start_delay_is_in_no_snapshot_and_a_lock_delay_is() {
     assert!(leases.snapshot_at(machine.anchor).delays.is_empty());
     let early = leases.try_acquire("q", "C", secs(60));
     assert!(early.unwrap_err().is_held(), "the start delay goes on");
+}
+
+/// The driver comes by as soon as it is called, and late: while the lease that it was called for is being restored.
+#[test]
+fn a_lease_that_expires_while_it_is_restored_is_told_of() {
+    let before = Machine::before(secs(10));
+    let leases: Leases<String> = Leases::new(&before.timers);
+    let _grant = leases.try_acquire("r", "A", secs(60)).unwrap();
+    let snapshot = leases.snapshot_at(before.anchor);
+
+    let (clock, driver) = (ManualClock::new(), Arc::new(Mutex::new(None::<Timers>)));
+    let (late, called) = (clock.clone(), Arc::clone(&driver));
+    let wake = move || {
+        if let Some(timers) = called.lock().unwrap().take() {
+            late.advance(secs(100));
+            assert_eq!(timers.turn_fully().unwrap().fired, 1);
+        }
+    };
+    let builder = Timers::builder().clock(clock.clone()).wake(wake);
+    let timers = builder.build_hand_driven().unwrap();
+    let after = Machine::on(clock, timers, secs(0), secs(10));
+    let told = Told::default();
+    let hook = told.clone();
+    let leases: Leases<String> = Leases::builder()
+        .on_end(move |ended| hook.add(ended.reason, ended.deadline))
+        .build(&after.timers);
+    assert_eq!(after.timers.next_timeout(), None);
+    *driver.lock().unwrap() = Some(after.timers.clone());
+    let report = leases.restore(snapshot, after.options()).unwrap();
+    assert_eq!((report.restored, report.untimed), (1, 0));
+    assert!(driver.lock().unwrap().is_none(), "it was called");
+
+    after.pass(secs(1));
+    let deadline = Timestamp::from_duration(secs(60));
+    assert_eq!(told.take(), [(EndReason::Absolute, deadline)]);
+    assert!(after.timers.is_empty());
 }

@@ -132,7 +132,7 @@ where
             Some(life) => life.deadline.get(),
             // Asked for, and neither granted nor in the queue: whoever asks sees to it.
             None if self.ticket.get().is_none() => None,
-            None => Some(match self.slot.quiet(self.registry.now()) {
+            None => Some(match self.slot.quiet() {
                 Some(quiet) => quiet.min(self.give_up),
                 None => self.give_up,
             }),

@@ -133,10 +133,8 @@ where
     pub(super) fn forget(&self, slot: &Arc<Slot<K, H>>) {
         let slots = self.slots.pin();
         let _ = slots.remove_if(&Name(&slot.resource), |_, other| Arc::ptr_eq(other, slot));
-        if self.delays() {
-            // Nobody else finds it any more: its timer would keep the runtime until it fires.
-            slot.disarm(&self.timers);
-        }
+        // Nobody else finds it any more: its timer would keep the runtime until it fires.
+        slot.disarm(&self.timers);
     }
 
     /// Changes a slot, as of `now`. What has expired has ended before, and if nobody holds it afterwards

@@ -67,7 +67,7 @@ where
         });
         let mut pinned = Pinned::new(self, &record.slot);
         let waker = || Waker::from(Arc::clone(&record));
-        let armed = record.alarm.arm_first(&self.timers, until, waker());
+        let mut armed = record.alarm.arm_first(&self.timers, until, waker());
         let lives = self.change(&record.slot, now, |state, _| {
             let free = state.current.is_none();
             if free {
@@ -78,7 +78,10 @@ where
             pinned.held = false;
             free
         });
-        if !lives {
+        if lives {
+            // It may have fired before there was anything to end.
+            armed = record.follow();
+        } else {
             record.alarm.cancel(&self.timers);
         }
         // Whoever shuts down sees this record in its slot, or that is seen here.

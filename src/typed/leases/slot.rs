@@ -42,9 +42,9 @@ pub(super) struct State<K, H> {
     /// By the order in which they came.
     waiting: BTreeMap<u64, Waiting<K, H>>,
     next_ticket: u64,
-    /// Before that nobody may have it, because it was lost.
+    /// Before that nobody may have it, because it was lost. Zero once that is past.
     pub(super) delayed_until: Timestamp,
-    /// Before that nobody may have anything.
+    /// Before that nobody may have anything. Zero once that is past.
     opens: Timestamp,
     /// Who is about to ask. The slot stays meanwhile.
     pub(super) pins: usize,
@@ -98,16 +98,16 @@ impl<K, H> Slot<K, H> {
         self.alarm.cancel(timers);
     }
 
-    /// Until when nobody may have it because it was lost, if that is not past.
-    fn delay(&self, now: Timestamp) -> Option<Timestamp> {
+    /// Until when nobody may have it because it was lost, unless that was [found to be past](State::expire).
+    fn delay(&self) -> Option<Timestamp> {
         let until = self.lock().delayed_until;
-        (until > now).then_some(until)
+        (until > Timestamp::ZERO).then_some(until)
     }
 
-    /// Until when nobody may have it, if that is not past.
-    pub(super) fn quiet(&self, now: Timestamp) -> Option<Timestamp> {
+    /// Until when nobody may have it, unless that was [found to be past](State::expire).
+    pub(super) fn quiet(&self) -> Option<Timestamp> {
         let until = self.lock().quiet_until();
-        (until > now).then_some(until)
+        (until > Timestamp::ZERO).then_some(until)
     }
 }
 
@@ -119,7 +119,7 @@ where
     /// Has the timer follow the time before which nobody may have it. If there is no room for the timer, the
     /// first who waits has one for that too, and whoever comes next finds what is due.
     pub(super) fn follow_quiet(self: &Arc<Self>, registry: &Arc<Registry<K, H>>) {
-        let target = || self.delay(registry.now());
+        let target = || self.delay();
         let waker = || {
             let (registry, slot) = (Arc::clone(registry), Arc::clone(self));
             Waker::from(Arc::new(Quiet { registry, slot }))
@@ -213,12 +213,19 @@ where
         Ok(())
     }
 
-    /// Ends what has expired.
+    /// Ends what has expired, delays too.
     pub(super) fn expire(&mut self, now: Timestamp, delay: Duration, effects: &mut Effects<K, H>) {
         let life = self.current.as_ref().and_then(|record| record.life.get());
         if let Some(Expiry::Expired(at)) = life.map(|life| life.deadline.expire(now)) {
             let quiet = at.saturating_add(delay);
             self.ended(EndReason::Absolute, at, quiet, effects);
+        }
+        // For good, whatever others read from the clock. Timers go by this and not by the clock, which may have passed the
+        // delay when a timer is armed for it: nobody would find it to be over.
+        for until in [&mut self.delayed_until, &mut self.opens] {
+            if *until <= now {
+                *until = Timestamp::ZERO;
+            }
         }
     }
 

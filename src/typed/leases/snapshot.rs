@@ -121,16 +121,15 @@ where
         registry.for_each(|slot| slots.push(Arc::clone(slot)));
         let (mut grants, mut delays) = (Vec::new(), Vec::new());
         for slot in &slots {
-            let (current, quiet) = look(registry, slot, departure.now);
-            let life = current.as_ref().and_then(|record| record.life.get());
-            let until = life.and_then(|life| life.deadline.get());
-            if let (Some(record), Some(life), Some(until)) = (&current, life, until) {
+            let (held, quiet) = look(registry, slot, departure.now);
+            let life = held.as_ref().and_then(|(record, _)| record.life.get());
+            if let (Some((record, until)), Some(life)) = (&held, life) {
                 grants.push(LeaseSnapshot {
                     resource: slot.resource.clone(),
                     holder: record.holder.clone(),
                     token: life.token.get(),
                     time_to_live: (record.ttl != Duration::MAX).then_some(record.ttl),
-                    deadline: departure.deadline(until),
+                    deadline: departure.deadline(*until),
                     cap: departure.deadline(life.cap),
                 });
             } else if let Some(quiet) = quiet {
@@ -262,12 +261,16 @@ where
     }
 }
 
-/// Who holds a resource at `now`, and until when nobody may have it because it was lost. What has expired has ended before.
+/// Who holds a resource, and until when.
+type Held<K, H> = (Arc<Record<K, H>>, Timestamp);
+
+/// Who holds a resource at `now`, and until when; and until when nobody may have it because it was lost. What has expired
+/// has ended before. All of it at one time: what ends afterwards is not taken for what was never held.
 fn look<K, H>(
     registry: &Arc<Registry<K, H>>,
     slot: &Arc<Slot<K, H>>,
     now: Timestamp,
-) -> (Option<Arc<Record<K, H>>>, Option<Timestamp>)
+) -> (Option<Held<K, H>>, Option<Timestamp>)
 where
     K: Hash + Eq + Send + Sync + 'static,
     H: Send + Sync + 'static,
@@ -277,10 +280,12 @@ where
         registry.settle(slot, now);
     }
     let state = slot.lock();
-    let current = state.current.clone();
-    let current = current.filter(|record| record.is_live(now));
+    let held = state.current.as_ref().and_then(|record| {
+        let until = record.life.get()?.deadline.get()?;
+        (until > now).then(|| (Arc::clone(record), until))
+    });
     let delayed = state.delayed_until;
-    (current, (delayed > now).then_some(delayed))
+    (held, (delayed > now).then_some(delayed))
 }
 
 /// Refuses what is no snapshot, or none that can be read.

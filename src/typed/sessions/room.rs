@@ -11,7 +11,7 @@ use super::owned::{Aged, ByAge};
 use super::payload::Payload;
 use super::policy::{SessionPolicy, WhenFull};
 use super::record::Record;
-use super::tell::Event;
+use super::tell::{Event, is_within_a_hook};
 use crate::Timestamp;
 use crate::typed::EndReason;
 
@@ -100,6 +100,10 @@ impl<K, P: Payload> Index<K, P> {
         while let Some(over) = self.over(owner, replaces, policy) {
             if drained == Drained::Some {
                 drained = self.drain(now, events);
+                if is_within_a_hook() {
+                    // Told of batch by batch, each within a hook of the one before, they would need a stack for each.
+                    self.drain_fully(now, events);
+                }
                 continue;
             }
             if policy.when_full == WhenFull::Refuse {

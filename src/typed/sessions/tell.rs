@@ -8,6 +8,7 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cell::Cell;
 use core::hash::{BuildHasher, Hash};
 
 use super::by_key::Sought;
@@ -28,6 +29,16 @@ pub(super) struct Event<K, P> {
 }
 
 pub(super) type Hook<K, P> = dyn Fn(Event<K, P>) + Send + Sync;
+
+std::thread_local! {
+    /// Whether this thread tells of ends, of whichever store, and so runs somebody's code.
+    static TELLS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this is called from a hook, or from what else runs while ends are told.
+pub(super) fn is_within_a_hook() -> bool {
+    TELLS.get()
+}
 
 /// Ends that are told when this is dropped: also if anything panics before. It has to be made
 /// before any lock is taken.
@@ -51,9 +62,11 @@ impl<K: Hash + Eq, P, S: BuildHasher> Drop for Telling<'_, K, P, S> {
     /// Tells of all; then passes on the first panic, unless there is one already.
     fn drop(&mut self) {
         let mut panics = Panics::default();
+        let within = TELLS.replace(true);
         for event in self.events.drain(..) {
             panics.run(|| self.registry.tell(event));
         }
+        TELLS.set(within);
         panics.end();
     }
 }
@@ -68,7 +81,7 @@ impl<K: Hash + Eq, P, S: BuildHasher> Registry<K, P, S> {
             let after = |links: &mut Links<K, P>| links.after.take();
             self.chains.take(event.record.generation, &mut held, after)
         };
-        if let Some(before) = after {
+        if let Some(before) = &after {
             let mut held = before.lock();
             if !held.place.is_told() {
                 let then = |links: &mut Links<K, P>| links.then = Some(event);
@@ -77,6 +90,8 @@ impl<K: Hash + Eq, P, S: BuildHasher> Registry<K, P, S> {
             }
         }
         let mut panics = Panics::default();
+        // With the last handle to a record its key is dropped: somebody's code, which may panic.
+        panics.run(|| drop(after));
         loop {
             let record = Arc::clone(&event.record);
             panics.run(|| self.call(event));
@@ -86,6 +101,7 @@ impl<K: Hash + Eq, P, S: BuildHasher> Registry<K, P, S> {
                 held.place.set_told();
                 self.chains.take_all(record.generation, &mut held)
             };
+            panics.run(|| drop(record));
             match links.and_then(|links| links.then) {
                 Some(next) => event = next,
                 None => break,

@@ -70,3 +70,24 @@ fn entries_given_back_and_made_again_start_where_their_generations_ended() {
         "generation {later} was used before: {generation}"
     );
 }
+
+/// Eight may be leaving, and fifteen are made in advance. One more may be kept, and one vacant: see the wheel.
+#[test]
+fn entries_do_not_outnumber_what_was_armed_at_one_time_by_more_than_the_slack() {
+    let mut worst = 0;
+    for most in 1..200 {
+        let mut store = Store::new(0);
+        let mut armed = alloc::collections::VecDeque::new();
+        for round in 0..1_000 {
+            let (index, generation, _) = store.insert(3 + round % 2, 10, round);
+            armed.push_back((index, generation));
+            if armed.len() == most {
+                let (index, generation) = armed.pop_front().expect("there is one");
+                assert!(store.cancel(index, generation).is_some());
+            }
+            worst = worst.max(store.entries.len() - most.min(round as usize + 1));
+        }
+        store.check(None, |_, _, _| {});
+    }
+    assert!(worst <= 23, "{worst} more than were armed");
+}
