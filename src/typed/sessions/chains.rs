@@ -1,4 +1,5 @@
-//! What few records have, and those for a moment: neighbours in the order of events.
+//! What few records have, and most of those for a moment: neighbours in the order of events. A session that was started
+//! by the hook of the one before, under the same key, keeps that one until it ends itself.
 //!
 //! It is kept beside the records, by generation, so that the others have no room for it. A record
 //! that is linked [says so](super::place::Place), and all but those that are pass by here without a look.
