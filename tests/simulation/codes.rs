@@ -83,7 +83,7 @@ impl Part {
             .digest_key([7; 32])
             .on_end(move |end| {
                 let told = (end.reason, end.deadline.as_nanos(), end.value.as_u64());
-                log.lock().unwrap().push((end.generation, told));
+                log.tell(end.generation, told);
             })
             .build()
             .map_err(|error| error.to_string())?;

@@ -21,6 +21,8 @@ pub(crate) struct Config {
     pub(crate) limit: Option<usize>,
     /// How the runtime of a process is stopped; if not, it is dropped with the process.
     pub(crate) shutdown: Option<Shutdown>,
+    /// One of so many hooks and wakers panics in the driver; 0 if none does.
+    pub(crate) fuses: u64,
     /// How much longer than they should sessions live, by their model: to see that it is found.
     pub(crate) flaw: u64,
 }
@@ -51,6 +53,7 @@ impl Config {
                 Some(Shutdown::HandBack),
                 Some(Shutdown::FireDue),
             ][rng.random_range(0..4)],
+            fuses: 0,
             flaw: 0,
         }
     }

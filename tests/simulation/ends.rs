@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use tickwheel::EndReason;
 
+use crate::fuse;
+
 /// All ways to end.
 pub(crate) const ALL: [EndReason; 10] = [
     EndReason::Idle,
@@ -23,7 +25,16 @@ pub(crate) const ALL: [EndReason; 10] = [
 pub(crate) type End = (EndReason, u64, u64);
 
 /// What hooks were told, with generations.
-pub(crate) type Log = Arc<Mutex<Vec<(u64, End)>>>;
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<(u64, End)>>>);
+
+impl Log {
+    /// A hook is told, and may panic.
+    pub(crate) fn tell(&self, generation: u64, end: End) {
+        self.0.lock().unwrap().push((generation, end));
+        fuse::burn(generation);
+    }
+}
 
 /// Ends that have to be told once each.
 #[derive(Default)]
@@ -39,7 +50,7 @@ impl Ends {
     /// Where the hook of a new process writes.
     pub(crate) fn open(&mut self) -> Log {
         self.log = Log::default();
-        Arc::clone(&self.log)
+        self.log.clone()
     }
 
     /// By the model this has ended.
@@ -56,7 +67,7 @@ impl Ends {
         if let Some(generation) = self.twice {
             return Err(format!("{generation} has ended twice"));
         }
-        for (generation, end) in self.log.lock().unwrap().drain(..) {
+        for (generation, end) in self.log.0.lock().unwrap().drain(..) {
             match self.untold.remove(&generation) {
                 Some(expected) if expected == end => {}
                 expected => {

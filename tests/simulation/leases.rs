@@ -104,7 +104,7 @@ impl Part {
             .lock_delay(Duration::from_nanos(DELAY))
             .on_end(move |end| {
                 let told = (end.reason, end.deadline.as_nanos(), *end.value);
-                log.lock().unwrap().push((end.generation, told));
+                log.tell(end.generation, told);
             })
             .build(timers);
         if let Some(saved) = self.saved.take() {
@@ -152,9 +152,12 @@ impl Part {
 // --- the model ---
 
 impl Part {
-    /// Looks at all, after which the clock goes back.
+    /// Looks at all, after which the clock goes back. A lock delay that was seen to be over stays so.
     pub(crate) fn look(&mut self, now: u64) -> Result<(), String> {
         let real = self.real.clone().expect("it runs");
+        for cell in &mut self.cells {
+            cell.quiet = if cell.quiet <= now { 0 } else { cell.quiet };
+        }
         for of in 0..2 {
             let (is, should) = (real.waiters(&of), self.waiters(of, now)?);
             if is != should {
@@ -166,12 +169,6 @@ impl Part {
             return Err(format!("{is} are held, and should be {should}"));
         }
         Ok(())
-    }
-
-    /// When the last lock delay was over: whether that is remembered if the clock goes back behind it is left open.
-    pub(crate) fn quiet_ended(&self, now: u64) -> u64 {
-        let quiet = self.cells.iter().map(|cell| cell.quiet);
-        quiet.filter(|quiet| *quiet <= now).max().unwrap_or(0)
     }
 
     fn held(&self) -> usize {

@@ -87,7 +87,7 @@ impl Part {
         let log = self.ends.open();
         let hook = move |end: Ended<Option<Arc<str>>, Arc<Value>>| {
             let told = (end.reason, end.deadline.as_nanos(), end.value.0);
-            log.lock().unwrap().push((end.generation, told));
+            log.tell(end.generation, told);
         };
         let builder = SessionStore::builder(timers, config.policy()).digest_key([7; 32]);
         let real = builder

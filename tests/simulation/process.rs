@@ -51,6 +51,7 @@ impl World {
 
     /// Stops all parts: what lives ends, and is told of. By then the clock is right again.
     pub(crate) fn stop(&self) -> Result<(), String> {
+        self.settle()?;
         let late = self.peak.lock().unwrap().saturating_sub(self.now());
         self.pass(late);
         self.settle()?;
@@ -70,6 +71,7 @@ impl World {
         self.leases.lock().unwrap().stop();
         self.codes.lock().unwrap().stop();
         self.timers.lock().unwrap().stop();
+        self.sleeps.lock().unwrap().stop();
         let stopped = "nothing may wait for a process that has stopped";
         self.check(true)
             .map_err(|wrong| format!("{stopped}: {wrong}"))
@@ -82,7 +84,8 @@ impl World {
         self.closing.store(true, Ordering::Relaxed);
         let unfired = runtime.shutdown(mode);
         self.closing.store(false, Ordering::Relaxed);
-        let keys: Vec<_> = unfired.iter().map(|unfired| unfired.key()).collect();
+        let mut keys: Vec<_> = unfired.iter().map(|unfired| unfired.key()).collect();
+        self.sleeps.lock().unwrap().ended(mode, &mut keys, &cx)?;
         let timers = self.timers.lock().unwrap();
         timers.ended(mode, &keys, &cx)?;
         cx.same("armed at the end", &runtime.len(), &0)?;

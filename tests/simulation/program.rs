@@ -4,7 +4,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, RngExt, SeedableRng};
 
 use crate::config::Config;
-use crate::{codes, leases, logins, sessions, timers};
+use crate::{codes, leases, logins, sessions, sleeps, timers};
 
 /// How many threads there are.
 pub(crate) const THREADS: u8 = 3;
@@ -34,6 +34,7 @@ pub(crate) enum Do {
     /// The driver comes by.
     Drive,
     Timers(timers::Do),
+    Sleeps(sleeps::Do),
     Sessions(sessions::Do),
     Logins(logins::Do),
     Leases(leases::Do),
@@ -75,6 +76,27 @@ impl Program {
             config,
             steps,
         }
+        .with_sleepers()
+    }
+
+    /// Adds futures, and hooks that panic, to some programs: drawn apart, so that what a seed does besides stays as it was.
+    fn with_sleepers(mut self) -> Self {
+        let mut rng = SmallRng::seed_from_u64(!self.seed);
+        if rng.random_ratio(1, 2) {
+            self.config.fuses = rng.random_range(1..4);
+        }
+        let sleeps = match rng.random_range(0..4) {
+            0 => self.steps.len(),
+            1 => self.steps.len() / 4,
+            _ => 0,
+        };
+        for _ in 0..sleeps {
+            let at = rng.random_range(0..=self.steps.len());
+            let thread = rng.random_range(0..THREADS);
+            let what = Do::Sleeps(sleeps::Do::draw(&mut rng));
+            self.steps.insert(at, Step { thread, what });
+        }
+        self
     }
 
     /// The same with as few steps as still fail.

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use tickwheel::EndReason;
 
+use crate::fuse;
 use crate::program::{Do, Program};
 use crate::world::{finish, play};
 
@@ -20,6 +21,8 @@ pub(crate) struct Reached {
     pub(crate) full: usize,
     /// Who waited for a lease: had it, gave up in time, left, came too late.
     pub(crate) waiters: [usize; 4],
+    /// Who waited for a future of the runtime and was woken, and what guards have cancelled.
+    pub(crate) sleeps: [usize; 2],
     pub(crate) ends: BTreeSet<String>,
 }
 
@@ -34,11 +37,15 @@ impl AddAssign for Reached {
         for (sum, count) in self.waiters.iter_mut().zip(other.waiters) {
             *sum += count;
         }
+        for (sum, count) in self.sleeps.iter_mut().zip(other.sleeps) {
+            *sum += count;
+        }
         self.ends.extend(other.ends);
     }
 }
 
 pub(crate) fn reach(program: &Program) -> Reached {
+    let blown = fuse::blown();
     let world = play(program);
     let restarts = program.steps.iter();
     let mut reached = Reached {
@@ -46,11 +53,12 @@ pub(crate) fn reach(program: &Program) -> Reached {
             .filter(|step| matches!(step.what, Do::Restart(_)))
             .count(),
         nested: world.nested.load(Ordering::Relaxed),
-        panics: world.panics.load(Ordering::Relaxed),
+        panics: fuse::blown() - blown,
         fired: world.timers.lock().unwrap().fired,
         backs: world.backs.load(Ordering::Relaxed),
         full: world.full.load(Ordering::Relaxed),
         waiters: world.leases.lock().unwrap().waiting.counts(),
+        sleeps: world.sleeps.lock().unwrap().counts,
         ends: BTreeSet::new(),
     };
     assert!(finish(&world).is_ok());

@@ -19,7 +19,7 @@ impl Part {
         let log = self.ends.open();
         let hook = move |end: Ended<u8, std::sync::Arc<Value>>| {
             let told = (end.reason, end.deadline.as_nanos(), end.value.0);
-            log.lock().unwrap().push((end.generation, told));
+            log.tell(end.generation, told);
         };
         let real = Sessions::with_events(timers, config.policy(), hook);
         if let Some(saved) = self.saved.take() {

@@ -8,6 +8,7 @@ use rand::rngs::SmallRng;
 use tickwheel::{ArmError, Shutdown, TimerKey, Timestamp};
 
 use crate::cx::Cx;
+use crate::fuse;
 use crate::program::{self, Theme, part, span};
 use crate::world::World;
 
@@ -78,7 +79,7 @@ impl Part {
                     if let Do::Arm(_, Some(then)) = &what {
                         world.nested(then);
                     } else if let Do::Fuse(_) = what {
-                        world.fuse();
+                        fuse::blow();
                     }
                 });
                 let key = match key {

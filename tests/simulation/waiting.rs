@@ -14,6 +14,7 @@ use std::time::Duration;
 use tickwheel::{Acquire, AcquireError, EndReason, Leases};
 
 use crate::cx::Cx;
+use crate::fuse;
 use crate::leases::{Alive, Hand, MAX_HOLD, Part, TTL};
 
 /// Holders who have waited, by name. Others are threads.
@@ -55,6 +56,7 @@ struct Bell(usize, Arc<Mutex<Vec<usize>>>);
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
         self.1.lock().unwrap().push(self.0);
+        fuse::burn(self.0 as u64);
     }
 }
 

@@ -1,7 +1,5 @@
 //! The process: its clock, its runtime, its parts.
 
-use std::any::Any;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +9,7 @@ use tickwheel::{ManualClock, Timers, Timestamp};
 use crate::config::Config;
 use crate::cx::Cx;
 use crate::program::{Do, Program};
-use crate::{codes, leases, logins, sessions, timers};
+use crate::{codes, fuse, leases, logins, sessions, sleeps, timers};
 
 pub(crate) struct World {
     pub(crate) config: Config,
@@ -25,6 +23,7 @@ pub(crate) struct World {
     pub(crate) closing: AtomicBool,
     values: Arc<AtomicI64>,
     pub(crate) timers: Mutex<timers::Part>,
+    pub(crate) sleeps: Mutex<sleeps::Part>,
     pub(crate) sessions: Mutex<sessions::Part>,
     pub(crate) logins: Mutex<logins::Part>,
     pub(crate) leases: Mutex<leases::Part>,
@@ -32,7 +31,6 @@ pub(crate) struct World {
     story: Mutex<String>,
     fault: Mutex<Option<String>>,
     pub(crate) nested: AtomicUsize,
-    pub(crate) panics: AtomicUsize,
     /// How often the clock went back, and there was no room.
     pub(crate) backs: AtomicUsize,
     pub(crate) full: AtomicUsize,
@@ -50,6 +48,7 @@ impl World {
             closing: AtomicBool::default(),
             values: Arc::default(),
             timers: Mutex::default(),
+            sleeps: Mutex::default(),
             sessions: Mutex::default(),
             logins: Mutex::default(),
             leases: Mutex::default(),
@@ -57,7 +56,6 @@ impl World {
             story: Mutex::default(),
             fault: Mutex::default(),
             nested: AtomicUsize::new(0),
-            panics: AtomicUsize::new(0),
             backs: AtomicUsize::new(0),
             full: AtomicUsize::new(0),
         });
@@ -108,6 +106,7 @@ impl World {
             }
             Do::Drive => self.drive(&cx),
             Do::Timers(what) => self.timers.lock().unwrap().act(what, &cx, self),
+            Do::Sleeps(what) => self.sleeps.lock().unwrap().act(what, &cx),
             Do::Sessions(what) => self.sessions.lock().unwrap().act(what, &cx),
             Do::Logins(what) => self.logins.lock().unwrap().act(what, &cx),
             Do::Leases(what) => self.leases.lock().unwrap().act(what, &cx),
@@ -146,8 +145,7 @@ impl World {
         self.leases.lock().unwrap().look(cx.now)?;
         self.codes.lock().unwrap().look(cx.now)?;
         self.told(|_| false, |_| false)?;
-        let quiet = self.leases.lock().unwrap().quiet_ended(cx.now);
-        let to = cx.now.saturating_sub(span).max(quiet);
+        let to = cx.now.saturating_sub(span);
         self.process
             .lock()
             .unwrap()
@@ -172,10 +170,12 @@ impl World {
         }
         *self.driven.lock().unwrap() = cx.now;
         // What callbacks arm for this very time waits for another turn.
-        let mut turns = vec![cx.timers.turn_fully()];
+        let turn = || fuse::lit(self.config.fuses, || cx.timers.turn_fully());
+        let mut turns = vec![turn()];
         while cx.timers.next_timeout() == Some(Duration::ZERO) && turns.len() < 100 {
-            turns.push(cx.timers.turn_fully());
+            turns.push(turn());
         }
+        self.sleeps.lock().unwrap().driven(cx.now, cx.tick)?;
         self.timers.lock().unwrap().driven(cx.now, cx.tick)?;
         let mut leases = self.leases.lock().unwrap();
         leases.woken(cx.now)?;
@@ -186,6 +186,7 @@ impl World {
     /// Has the models end what has expired, and take note of who was woken.
     pub(crate) fn settle(&self) -> Result<(), String> {
         let now = self.now();
+        self.sleeps.lock().unwrap().woken(now, self.config.tick)?;
         self.sessions.lock().unwrap().settle(now);
         self.logins.lock().unwrap().settle(now);
         self.codes.lock().unwrap().settle(now);
@@ -233,14 +234,7 @@ impl World {
             return;
         }
         self.nested.fetch_add(1, Ordering::Relaxed);
-        self.act(0, "driver", what);
-    }
-
-    /// Panics, and says nothing on the terminal.
-    pub(crate) fn fuse(&self) {
-        self.panics.fetch_add(1, Ordering::Relaxed);
-        let fuse: Box<dyn Any + Send> = Box::new("a fuse");
-        resume_unwind(fuse);
+        fuse::lit(0, || self.act(0, "driver", what));
     }
 }
 
