@@ -9,6 +9,7 @@ use tickwheel::{AcquireError, EndReason, Grant, Leases, Lost, Timers};
 
 use crate::cx::Cx;
 use crate::ends::Ends;
+use crate::keepers::Keepers;
 use crate::process::Passage;
 use crate::program::span;
 use crate::waiting::Waiting;
@@ -89,6 +90,7 @@ pub(crate) struct Part {
     pub(crate) cells: [Cell; 2],
     pub(crate) hands: Vec<Hand>,
     pub(crate) waiting: Waiting,
+    pub(crate) keepers: Keepers,
     /// The largest token there was.
     pub(crate) last: u64,
     pub(crate) ends: Ends,

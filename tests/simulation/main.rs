@@ -20,6 +20,7 @@
 //! | `ends` | what was told of ends, and what has to be |
 //! | `timers`, `sessions`, `logins`, `leases`, `codes` | each part, and beside it its model |
 //! | `waiting` | who waits for a lease |
+//! | `keepers` | guards of leases |
 //! | `sleeps` | futures of the runtime, and guards |
 //! | `fuse` | hooks and wakers that panic |
 //!
@@ -34,6 +35,7 @@ mod config;
 mod cx;
 mod ends;
 mod fuse;
+mod keepers;
 mod leases;
 mod logins;
 mod process;
@@ -146,6 +148,8 @@ fn programs_reach_all_that_they_are_there_for() {
     assert!(left > 20 && lapsed > 20, "{reached:?}");
     let [woken, unguarded] = reached.sleeps;
     assert!(woken > 100 && unguarded > 50, "{reached:?}");
+    let [lost, renewed] = reached.keepers;
+    assert!(lost > 50 && renewed > 50, "{reached:?}");
     for reason in ends::ALL {
         assert!(
             reached.ends.contains(&format!("{reason:?}")),

@@ -55,6 +55,7 @@ impl World {
         let late = self.peak.lock().unwrap().saturating_sub(self.now());
         self.pass(late);
         self.settle()?;
+        self.leases.lock().unwrap().drop_guards(self.now())?;
         if self.config.shutdown.is_none() {
             self.leases.lock().unwrap().leave_all(self.now())?;
         }

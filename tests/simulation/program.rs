@@ -4,7 +4,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, RngExt, SeedableRng};
 
 use crate::config::Config;
-use crate::{codes, leases, logins, sessions, sleeps, timers};
+use crate::{codes, keepers, leases, logins, sessions, sleeps, timers};
 
 /// How many threads there are.
 pub(crate) const THREADS: u8 = 3;
@@ -38,6 +38,7 @@ pub(crate) enum Do {
     Sessions(sessions::Do),
     Logins(logins::Do),
     Leases(leases::Do),
+    Keepers(keepers::Do),
     Codes(codes::Do),
     /// The process is stopped, is away for that long, and is started again.
     Restart(u64),
@@ -94,6 +95,17 @@ impl Program {
             let at = rng.random_range(0..=self.steps.len());
             let thread = rng.random_range(0..THREADS);
             let what = Do::Sleeps(sleeps::Do::draw(&mut rng));
+            self.steps.insert(at, Step { thread, what });
+        }
+        let keepers = if rng.random_ratio(1, 3) {
+            self.steps.len() / 4
+        } else {
+            0
+        };
+        for _ in 0..keepers {
+            let at = rng.random_range(0..=self.steps.len());
+            let thread = rng.random_range(0..THREADS);
+            let what = Do::Keepers(keepers::Do::draw(&mut rng));
             self.steps.insert(at, Step { thread, what });
         }
         self

@@ -23,6 +23,8 @@ pub(crate) struct Reached {
     pub(crate) waiters: [usize; 4],
     /// Who waited for a future of the runtime and was woken, and what guards have cancelled.
     pub(crate) sleeps: [usize; 2],
+    /// Guards of leases that have lost theirs, and renewals.
+    pub(crate) keepers: [usize; 2],
     pub(crate) ends: BTreeSet<String>,
 }
 
@@ -40,6 +42,9 @@ impl AddAssign for Reached {
         for (sum, count) in self.sleeps.iter_mut().zip(other.sleeps) {
             *sum += count;
         }
+        for (sum, count) in self.keepers.iter_mut().zip(other.keepers) {
+            *sum += count;
+        }
         self.ends.extend(other.ends);
     }
 }
@@ -48,6 +53,10 @@ pub(crate) fn reach(program: &Program) -> Reached {
     let blown = fuse::blown();
     let world = play(program);
     let restarts = program.steps.iter();
+    let (waiters, keepers) = {
+        let leases = world.leases.lock().unwrap();
+        (leases.waiting.counts(), leases.keepers.counts)
+    };
     let mut reached = Reached {
         restarts: restarts
             .filter(|step| matches!(step.what, Do::Restart(_)))
@@ -57,8 +66,9 @@ pub(crate) fn reach(program: &Program) -> Reached {
         fired: world.timers.lock().unwrap().fired,
         backs: world.backs.load(Ordering::Relaxed),
         full: world.full.load(Ordering::Relaxed),
-        waiters: world.leases.lock().unwrap().waiting.counts(),
+        waiters,
         sleeps: world.sleeps.lock().unwrap().counts,
+        keepers,
         ends: BTreeSet::new(),
     };
     assert!(finish(&world).is_ok());

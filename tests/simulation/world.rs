@@ -110,6 +110,7 @@ impl World {
             Do::Sessions(what) => self.sessions.lock().unwrap().act(what, &cx),
             Do::Logins(what) => self.logins.lock().unwrap().act(what, &cx),
             Do::Leases(what) => self.leases.lock().unwrap().act(what, &cx),
+            Do::Keepers(what) => self.leases.lock().unwrap().keep(what, &cx),
             Do::Codes(what) => self.codes.lock().unwrap().act(what, &cx),
             Do::Restart(down) => self.restart(*down),
         };
@@ -180,6 +181,7 @@ impl World {
         let mut leases = self.leases.lock().unwrap();
         leases.woken(cx.now)?;
         leases.driven(cx.now, cx.tick)?;
+        leases.kept_up(cx)?;
         Ok(format!("drives, in {} turns", turns.len()))
     }
 
@@ -192,7 +194,8 @@ impl World {
         self.codes.lock().unwrap().settle(now);
         let mut leases = self.leases.lock().unwrap();
         leases.settle(now);
-        leases.woken(now)
+        leases.woken(now)?;
+        leases.kept(now)
     }
 
     /// Compares what was told. After the driver has come by, all that was due has been.
