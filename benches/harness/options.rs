@@ -107,7 +107,7 @@ impl Options {
 
     /// How long one job may take: so long, and the seconds that are asked for.
     pub(crate) fn limit(&self) -> Duration {
-        let usual = if self.full { 1_800 } else { 180 };
+        let usual = if self.full { 600 } else { 180 };
         let asked = self.numbers.get("--seconds").copied().unwrap_or(0);
         Duration::from_secs(usual + asked as u64)
     }

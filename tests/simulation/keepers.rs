@@ -169,18 +169,19 @@ impl Part {
             match guard.deadline().map(|until| until.as_nanos()) {
                 _ if kept.lost && guard.is_lost() => {}
                 Some(until) if !kept.lost && until > now => {
-                    if until != kept.until && until != renewed {
-                        return Err(format!("{token} is renewed until {until}, not {renewed}"));
-                    }
                     if until == kept.until {
                         continue;
                     }
-                    self.keepers.counts[1] += 1;
-                    kept.until = until;
                     let Some(alive) = holder else {
                         return Err(format!("{token} is renewed, and is not held"));
                     };
-                    alive.deadline = alive.deadline.max(until);
+                    // Somebody else may have renewed it before, when the clock was ahead.
+                    alive.deadline = alive.deadline.max(renewed);
+                    if until != alive.deadline {
+                        return Err(format!("{token} is renewed until {until}, not {renewed}"));
+                    }
+                    self.keepers.counts[1] += 1;
+                    kept.until = until;
                 }
                 None if holder.is_none() || kept.until <= now => {
                     kept.lost = true;
