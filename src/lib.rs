@@ -208,6 +208,8 @@ mod timers;
 mod timestamp;
 #[cfg(all(feature = "typed", target_has_atomic = "64"))]
 mod typed;
+#[cfg(all(feature = "std", target_has_atomic = "64"))]
+mod unwind;
 mod wheel;
 
 #[cfg(feature = "boot-clock")]
