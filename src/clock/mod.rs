@@ -36,8 +36,11 @@ use crate::Timestamp;
 /// A wheel never reads a clock; whoever drives it does, and passes the time on. What
 /// may be expected of a clock, and what may not:
 ///
-/// - A reading is never later than the moment `now` returns. A clock that runs ahead
-///   fires timers early; one that lags, by being coarse or cached, only fires them late.
+/// - A reading is never later than the moment `now` returns: a clock that runs ahead
+///   fires timers early.
+/// - It may lag, by being coarse or cached. A timer for a given reading then fires late. One for a span
+///   from now fires when the clock has counted that span since its reading, which may have been old: early,
+///   by as much as the clock lagged when it was armed. To add the clock's grain to each span makes up for it.
 /// - A reading is never [`Timestamp::NEVER`].
 /// - It should not go back, but a reader has to bear it if it does. [`Wheel`](crate::Wheel)
 ///   does so: told of an earlier time than before, it stays where it is.
@@ -51,7 +54,7 @@ use crate::Timestamp;
 /// use core::time::Duration;
 /// use tickwheel::{Clock, ManualClock, Resolution, Timestamp, Wheel};
 ///
-/// /// A clock good to 10 ms: it rounds down, and so is late at times but never ahead.
+/// /// A clock good to 10 ms: it rounds down, and so is never ahead.
 /// struct Coarse<C>(C);
 ///
 /// impl<C: Clock> Clock for Coarse<C> {
@@ -70,6 +73,15 @@ use crate::Timestamp;
 /// assert!(wheel.poll(ms.now(clock.now())).is_none()); // it reads 10 ms
 /// time.advance(Duration::from_millis(1));
 /// assert!(wheel.poll(ms.now(clock.now())).is_some());
+///
+/// time.advance(Duration::from_millis(9)); // 29 ms, read as 20
+/// let span = Duration::from_millis(15);
+/// wheel.arm(ms.deadline_after(clock.now(), span), "cut short");
+/// wheel.arm(ms.deadline_after(clock.now(), span + Duration::from_millis(10)), "15 ms at least");
+/// time.advance(Duration::from_millis(11)); // 40 ms
+/// assert_eq!(wheel.poll(ms.now(clock.now())).unwrap().value, "cut short");
+/// time.advance(Duration::from_millis(10));
+/// assert_eq!(wheel.poll(ms.now(clock.now())).unwrap().value, "15 ms at least");
 /// ```
 pub trait Clock {
     /// The time now.
