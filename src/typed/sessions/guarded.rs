@@ -28,9 +28,16 @@ pub(super) struct Selected(u64);
 // === impl Guarded ===
 
 impl<V: Send + Sync + 'static> Payload for Guarded<V> {
+    type Value = V;
+
     #[inline]
-    fn address(&self) -> usize {
-        Arc::as_ptr(&self.value).addr()
+    fn value(&self) -> &Arc<V> {
+        &self.value
+    }
+
+    #[inline]
+    fn value_mut(&mut self) -> &mut Arc<V> {
+        &mut self.value
     }
 }
 

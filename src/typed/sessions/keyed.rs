@@ -4,7 +4,6 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
-use core::mem;
 use std::hash::RandomState;
 
 use super::policy::{SessionLimits, SessionPolicy, TouchPolicy};
@@ -12,7 +11,7 @@ use super::record::Record;
 use super::registry::Registry;
 use super::start::{Existing, Start};
 use super::tell::Event;
-use super::{Session, SessionGone, StartError, TimeToLive, Touched, UpdateError, principal};
+use super::{Session, SessionGone, StartError, TimeToLive, Touched, UpdateError, principal, seen};
 use crate::Timers;
 use crate::typed::Ended;
 use crate::typed::deadline::Gone;
@@ -237,7 +236,7 @@ where
         let make = || Arc::clone(made.insert(Arc::new(make())));
         let start = self
             .registry
-            .start(key, owner, limits, existing, make, Self::view)?;
+            .start(key, owner, limits, existing, make, seen::view)?;
         let started = match start {
             Start::Touched(session) => {
                 // Before there is anything to return: should it panic, that would be leaked.
@@ -290,7 +289,7 @@ where
             if touches {
                 record.touch(now)?;
             }
-            Self::view(record, entry.created, held).ok_or(Gone)
+            seen::view(record, entry.created, held).ok_or(Gone)
         });
         seen.ok()
     }
@@ -376,21 +375,7 @@ where
         // Then the old one, which is dropped when the lock is released.
         let mut value = Arc::new(value);
         let updated = self.registry.visit(key, now, |entry, held| {
-            let record = &entry.record;
-            if record.generation != seen.generation {
-                return Err(Gone);
-            }
-            let version = held.version.into();
-            if version != seen.version {
-                return Ok(Err(UpdateError::Conflict { version }));
-            }
-            if touches {
-                record.touch(now)?;
-            }
-            let payload = held.payload.as_mut().ok_or(Gone)?;
-            mem::swap(payload, &mut value);
-            held.version = held.version.wrapping_add(1);
-            Ok(Ok(Self::view(record, entry.created, held).ok_or(Gone)?))
+            seen::replace(entry, held, seen, &mut value, touches.then_some(now))
         });
         // Before there is anything to return: should it panic, that would be leaked.
         drop(value);

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::owned::Aged;
-use super::{Session, SessionGone, SessionId, SessionStore, TimeToLive};
+use super::{Session, SessionGone, SessionId, SessionStore, TimeToLive, seen};
 use crate::typed::EndReason;
 use crate::typed::deadline::Gone;
 
@@ -129,7 +129,7 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
         let now = self.registry.now();
         let records = self.registry.of(principal, now);
         let live = records.iter().filter_map(|Aged { record, created }| {
-            let session = Self::view(record, *created, &record.lock())?;
+            let session = seen::view(record, *created, &record.lock())?;
             let deadline = record.word.get().filter(|deadline| *deadline > now)?;
             Some((session, record.time_to_live(deadline, now)))
         });
@@ -142,7 +142,7 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
         let now = self.registry.now();
         self.registry.for_each(now, |entry| {
             let record = &entry.record;
-            let session = Self::view(record, entry.created, &record.lock());
+            let session = seen::view(record, entry.created, &record.lock());
             if let Some(session) = session {
                 f(session);
             }

@@ -7,9 +7,7 @@ use core::fmt;
 use core::hash::{BuildHasher, Hash};
 
 use super::owned::Aged;
-use super::record::{Held, Record};
-use super::{Session, SessionGone, Sessions, UpdateError};
-use crate::Timestamp;
+use super::{Session, SessionGone, Sessions, seen};
 use crate::typed::EndReason;
 use crate::typed::deadline::Gone;
 
@@ -27,22 +25,13 @@ where
     /// # Errors
     ///
     /// [`SessionGone`] if there is none, or none any more.
-    pub fn modify<Q>(&self, key: &Q, mut f: impl FnMut(&V) -> V) -> Result<Session<V>, SessionGone>
+    pub fn modify<Q>(&self, key: &Q, f: impl FnMut(&V) -> V) -> Result<Session<V>, SessionGone>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        loop {
-            let seen = self.look(key, false).ok_or(SessionGone)?;
-            let updated = self.update(key, &seen, f(&seen));
-            // Before there is anything to return: should it panic, that would be leaked.
-            drop(seen);
-            match updated {
-                Ok(session) => return Ok(session),
-                Err(UpdateError::Conflict { .. }) => {}
-                Err(UpdateError::Gone) => return Err(SessionGone),
-            }
-        }
+        let update = |seen: &_, value| self.update(key, seen, value);
+        seen::modify(|| self.look(key, false), update, f)
     }
 
     /// Ends a session, with [`EndReason::Removed`]: its owner is done with it. Returns its value.
@@ -97,7 +86,7 @@ where
         let now = self.registry.now();
         let records = self.registry.of(principal, now);
         let live = records.iter().filter_map(|Aged { record, created }| {
-            let session = Self::view(record, *created, &record.lock())?;
+            let session = seen::view(record, *created, &record.lock())?;
             record
                 .word
                 .is_live(now)
@@ -143,7 +132,7 @@ where
         let now = self.registry.now();
         self.registry.for_each(now, |entry| {
             let record = &entry.record;
-            let session = Self::view(record, entry.created, &record.lock());
+            let session = seen::view(record, entry.created, &record.lock());
             if let Some(session) = session {
                 f(&record.key, session);
             }
@@ -172,21 +161,6 @@ where
     #[must_use]
     pub fn resident(&self) -> usize {
         self.registry.map.len()
-    }
-
-    /// What is seen of a record: nothing if it has ended.
-    #[inline]
-    pub(super) fn view(
-        record: &Record<K, Arc<V>>,
-        created: Timestamp,
-        held: &Held<Arc<V>>,
-    ) -> Option<Session<V>> {
-        Some(Session {
-            value: Arc::clone(held.payload.as_ref()?),
-            version: held.version.into(),
-            generation: record.generation,
-            created,
-        })
     }
 }
 

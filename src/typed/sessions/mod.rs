@@ -9,11 +9,12 @@
 //! | `bell` | the driver's attention |
 //! | `room` | how many live, whose they are, and whether there is room for one more |
 //! | `by_key` | the map's entries |
-//! | `payload` | what a record holds: where its value is |
+//! | `payload` | what a record holds: its value, and where that is |
 //! | `owned` | the records of a principal |
 //! | `registry` | the map and the index: reading and ending |
 //! | `start` | letting a record in, in one step for its key |
 //! | `tell` | each end told once, in order, under no lock |
+//! | `seen` | what is seen of a session, and how that is replaced |
 //! | `keyed`, `many` | sessions under the caller's keys |
 //! | `store`, `build`, `cycle`, `logins` | sessions under ids that the store makes |
 //! | `snapshot`, `restore` | sessions, written down; and living on |
@@ -41,6 +42,7 @@ mod registry;
 #[cfg(feature = "serde")]
 mod restore;
 mod room;
+mod seen;
 mod session;
 #[cfg(feature = "serde")]
 mod snapshot;

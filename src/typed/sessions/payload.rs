@@ -1,4 +1,4 @@
-//! What a record holds, as far as all kinds of stores are concerned: where its value is.
+//! What a record holds, as far as all kinds of stores are concerned: its value, and where that is.
 //!
 //! At a hundred thousand sessions each line of memory that is read is a miss. The value can be asked for while the record
 //! that leads to it is on its way, if somebody remembers where it was.
@@ -12,8 +12,18 @@ use crate::sync::unmodelled::AtomicUsize;
 
 /// What a record holds.
 pub(super) trait Payload: Send + Sync + 'static {
+    /// What callers keep in it.
+    type Value: Send + Sync + 'static;
+
+    fn value(&self) -> &Arc<Self::Value>;
+
+    fn value_mut(&mut self) -> &mut Arc<Self::Value>;
+
     /// Where the value is.
-    fn address(&self) -> usize;
+    #[inline]
+    fn address(&self) -> usize {
+        Arc::as_ptr(self.value()).addr()
+    }
 
     /// Asks for the memory of the value.
     #[inline]
@@ -30,9 +40,16 @@ pub(super) struct Whereabouts(AtomicUsize);
 // === impl Payload ===
 
 impl<V: Send + Sync + 'static> Payload for Arc<V> {
+    type Value = V;
+
     #[inline]
-    fn address(&self) -> usize {
-        Self::as_ptr(self).addr()
+    fn value(&self) -> &Self {
+        self
+    }
+
+    #[inline]
+    fn value_mut(&mut self) -> &mut Self {
+        self
     }
 }
 

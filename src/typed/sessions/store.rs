@@ -4,17 +4,18 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 use core::hash::BuildHasherDefault;
-use core::mem;
 
 use super::by_key::ByKey;
 use super::guarded::{Guarded, Selected};
 use super::owned::Aged;
 use super::policy::{SessionLimits, SessionPolicy, TouchPolicy};
-use super::record::{Held, Record};
+use super::record::Held;
 use super::registry::Registry;
 use super::start::{Existing, Start};
 use super::tell::Event;
-use super::{Session, SessionGone, SessionId, StartError, TimeToLive, UpdateError, principal};
+use super::{
+    Session, SessionGone, SessionId, StartError, TimeToLive, UpdateError, principal, seen,
+};
 use crate::typed::Ended;
 use crate::typed::deadline::Gone;
 use crate::typed::secret::{Digest, DigestKey};
@@ -181,7 +182,7 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
             if touches {
                 record.touch(now)?;
             }
-            Self::view(record, entry.created, held).ok_or(Gone)
+            seen::view(record, entry.created, held).ok_or(Gone)
         });
         seen.ok()
     }
@@ -235,21 +236,7 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
         // Then the old one, which is dropped when the lock is released.
         let mut value = Arc::new(value);
         let updated = self.visit(id, |entry, held, now| {
-            let record = &entry.record;
-            if record.generation != seen.generation {
-                return Err(Gone);
-            }
-            let version = held.version.into();
-            if version != seen.version {
-                return Ok(Err(UpdateError::Conflict { version }));
-            }
-            if touches {
-                record.touch(now)?;
-            }
-            let payload = held.payload.as_mut().ok_or(Gone)?;
-            mem::swap(&mut payload.value, &mut value);
-            held.version = held.version.wrapping_add(1);
-            Ok(Ok(Self::view(record, entry.created, held).ok_or(Gone)?))
+            seen::replace(entry, held, seen, &mut value, touches.then_some(now))
         });
         // Before there is anything to return: should it panic, that would be leaked.
         drop(value);
@@ -264,19 +251,10 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     pub fn modify(
         &self,
         id: &SessionId,
-        mut f: impl FnMut(&V) -> V,
+        f: impl FnMut(&V) -> V,
     ) -> Result<Session<V>, SessionGone> {
-        loop {
-            let seen = self.look(id, false).ok_or(SessionGone)?;
-            let updated = self.update(id, &seen, f(&seen));
-            // Before there is anything to return: should it panic, that would be leaked.
-            drop(seen);
-            match updated {
-                Ok(session) => return Ok(session),
-                Err(UpdateError::Conflict { .. }) => {}
-                Err(UpdateError::Gone) => return Err(SessionGone),
-            }
-        }
+        let update = |seen: &_, value| self.update(id, seen, value);
+        seen::modify(|| self.look(id, false), update, f)
     }
 
     /// Calls `f` with the session of an id, at one time.
@@ -301,21 +279,6 @@ impl<V: Send + Sync + 'static> SessionStore<V> {
     #[inline]
     pub(super) fn digest(&self, id: &SessionId) -> Digest {
         self.key.digest_fixed(id.bytes())
-    }
-
-    /// What is seen of a record: nothing if it has ended.
-    #[inline]
-    pub(super) fn view(
-        record: &Record<u64, Guarded<V>>,
-        created: Timestamp,
-        held: &Held<Guarded<V>>,
-    ) -> Option<Session<V>> {
-        Some(Session {
-            value: Arc::clone(&held.payload.as_ref()?.value),
-            version: held.version.into(),
-            generation: record.generation,
-            created,
-        })
     }
 }
 
