@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tickwheel::{AcquireError, EndReason, Grant, Leases, Lost, ManualClock, Timers, Timestamp};
 
-use crate::{Bed, at, secs};
+use crate::{Bed, Task, at, secs};
 
 /// Whether a grant seems to live, by one of the ways to tell.
 type Look = fn(&Bed, &Grant<String, String>) -> bool;
@@ -329,4 +329,21 @@ fn who_is_refused_after_its_timer_has_fired_leaves_no_timer() {
     );
     assert_eq!(timers.turn_fully().unwrap().fired, 0);
     assert_eq!(timers.len(), 1, "that of B");
+}
+
+#[test]
+fn whoever_is_next_is_visited_and_counted_before_anybody_has_driven() {
+    let bed = Bed::new();
+    assert!(bed.leases.is_empty());
+    drop(bed.ask("A", 10).unwrap());
+    let mut next = bed.leases.acquire("r", "B", secs(30));
+    assert!(Task::new().poll(&mut next).is_pending());
+    bed.set(10);
+    let mut visited = Vec::new();
+    let visit = |lease: &tickwheel::Holding<String, String>, left| {
+        visited.push((lease.holder().clone(), left));
+    };
+    bed.leases.for_each(visit);
+    assert_eq!(visited, [("B".to_string(), secs(30))]);
+    assert!(!bed.leases.is_empty() && bed.leases.len() == 1);
 }

@@ -5,7 +5,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tickwheel::{
-    AcquireError, ArmError, EndReason, GuardError, LeaseGuardOptions, Loss, Shutdown, Timers,
+    AcquireError, ArmError, EndReason, GuardError, LeaseGuardOptions, Loss, Lost, Shutdown, Timers,
     Timestamp,
 };
 
@@ -341,4 +341,28 @@ fn a_lease_without_end_is_never_at_risk() {
     bed.drive();
     assert!(!guard.is_lost() && !guard.is_at_risk());
     assert_eq!(guard.deadline(), Some(Timestamp::NEVER));
+}
+
+#[test]
+fn a_driver_that_comes_late_warns_of_what_is_left_unless_the_answer_comes_at_once() {
+    for (mode, warned) in [(Mode::Fail, &[25][..]), (Mode::Answer, &[])] {
+        let remote = Remote::new();
+        let (options, losses, risks) = logged(&remote);
+        let guard = remote.guard(options, 90);
+        remote.set(mode);
+        remote.go(65);
+        assert_eq!(*risks.lock().unwrap(), warned, "{mode:?}");
+        assert_eq!(guard.is_at_risk(), mode == Mode::Fail);
+        assert!(losses.lock().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn what_the_lessor_says_of_a_release_is_what_the_holder_hears() {
+    let remote = Remote::new();
+    let guard = remote.guard(remote.options(), 90);
+    assert!(remote.leases.revoke("r").is_some());
+    assert_eq!(guard.release(), Err(Lost::Revoked));
+    let guard = remote.guard(remote.options(), 90);
+    assert_eq!((guard.release(), remote.releases()), (Ok(()), 2));
 }

@@ -32,6 +32,12 @@ impl Name {
     }
 }
 
+impl Clone for Name {
+    fn clone(&self) -> Self {
+        Self::new(&self.0, self.1)
+    }
+}
+
 impl Drop for Name {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);

@@ -12,7 +12,8 @@
 //! * no value is leaked or dropped twice, and a holder that has ended is dropped at once;
 //! * a guard renews in time, says when it is at risk and when it is lost, by a deadline that is never later
 //!   than the lessor's, and renews no more once it is released;
-//! * what nobody holds is remembered, in a bounded number, takes no timer, and is not seen;
+//! * what nobody holds is remembered, in a bounded number, takes no timer, and is not seen; what somebody is about to
+//!   hold is not let go of;
 //! * a fence refuses a holder that believes in its lease for too long.
 
 mod clocks;
@@ -22,15 +23,18 @@ mod faults;
 mod faults_guards;
 mod faults_waiting;
 mod fence;
+mod gone;
 mod grants;
 mod guards;
 mod hooks;
 mod hurry;
 mod idle;
+mod kept;
 mod model;
 mod oracle;
 mod race;
 mod remote;
+mod shown;
 mod waiting;
 
 use std::future::Future;

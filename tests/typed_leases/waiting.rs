@@ -289,3 +289,16 @@ fn a_thread_gives_up_by_the_clock_of_the_runtime() {
         .acquire_blocking("r", "B", secs(10), Some(Duration::ZERO));
     assert!(matches!(now, Err(AcquireError::TimedOut)));
 }
+
+#[cfg(feature = "serde")]
+#[test]
+fn a_snapshot_shows_whoever_is_next_before_anybody_has_driven() {
+    let bed = Bed::new();
+    drop(bed.ask("A", 10).unwrap());
+    let mut next = bed.leases.acquire("r", "B", secs(30));
+    assert!(Task::new().poll(&mut next).is_pending());
+    bed.set(10);
+    let snapshot = bed.leases.snapshot();
+    let holders: Vec<_> = snapshot.grants.iter().map(|grant| &*grant.holder).collect();
+    assert_eq!(holders, ["B"]);
+}

@@ -2,7 +2,9 @@
 //! anybody's again; principals have their sessions listed and ended.
 
 use super::*;
-use tickwheel::{CycleError, SessionGone, SessionId, StartError, UpdateError, WhenFull};
+use tickwheel::{
+    CycleError, SessionGone, SessionId, StartError, TouchPolicy, UpdateError, WhenFull,
+};
 
 #[test]
 fn ids_are_text_and_back_and_no_two_are_alike() {
@@ -144,6 +146,23 @@ fn a_cycled_id_does_until_exactly_the_end_of_its_grace() {
         assert!(!store.contains(&old) && store.contains(&new) && store.contains(&again));
         assert!(store.remove(&new).is_ok(), "a logout on its way is one");
         assert!(!store.contains(&again));
+    }
+}
+
+#[test]
+fn an_update_under_an_id_is_a_touch_unless_that_is_manual() {
+    for (policy, deadline) in [
+        (TouchPolicy::OnAccess, 15),
+        (TouchPolicy::OnWrite, 15),
+        (TouchPolicy::Manual, 10),
+    ] {
+        let rig = by_id();
+        let store = rig.store(idle(10 * S).touch(policy));
+        let (id, seen) = store.create("alice", "v").unwrap();
+        rig.at(5);
+        store.update(&id, &seen, "w").unwrap();
+        let left = store.time_to_live(&id).unwrap();
+        assert_eq!(left.deadline, Timestamp::ZERO + deadline * S, "{policy:?}");
     }
 }
 

@@ -10,6 +10,7 @@
 //! | `ids` | ids are secret, made by the store, cycled in one step |
 //! | `bad_input` | what is no id, no name, no time, or too long |
 //! | `pressed` | ends in order, a full runtime, slow callers, ids and keys that go |
+//! | `replaced` | what is replaced, and what replaces it, count as one |
 //! | `races` | many threads on one session and on one key |
 //! | `model` | random programs do what a map of deadlines does |
 
@@ -21,7 +22,9 @@ mod ids;
 mod model;
 mod pressed;
 mod races;
+mod replaced;
 mod rooms;
+mod shown;
 mod values;
 
 use std::sync::{Arc, Mutex};

@@ -19,7 +19,7 @@ fn all_counts_agree_on_who_lives() {
             .unwrap();
     }
     rig.at(6);
-    assert_eq!(sessions.resident(), 5);
+    assert_eq!((sessions.resident(), sessions.principals()), (5, 1));
     let listed: Vec<_> = sessions.list("p").iter().map(|(key, _)| *key).collect();
     assert_eq!(listed, [3, 4]);
     let mut seen = Vec::new();
@@ -31,6 +31,30 @@ fn all_counts_agree_on_who_lives() {
         (sessions.len(), sessions.is_empty(), sessions.resident()),
         (2, false, 2)
     );
+}
+
+#[test]
+fn all_counts_agree_on_who_lives_under_ids_too() {
+    let rig = by_id();
+    let store = rig.store(SessionPolicy::new());
+    assert!(store.is_empty());
+    let mut names = Vec::new();
+    for (name, limit) in [("a", 5), ("a", 5), ("b", 50), ("b", 50), ("c", 50)] {
+        let created = store.create_with(Some(name), name, idle(limit * S).limits());
+        names.push(created.unwrap().0);
+    }
+    assert_eq!((store.len(), store.principals()), (5, 3));
+    rig.at(6);
+    assert_eq!(store.resident(), 5);
+    let mut seen = Vec::new();
+    store.for_each(|session| seen.push(*session));
+    seen.sort_unstable();
+    assert_eq!(seen, ["b", "b", "c"]);
+    assert_eq!(
+        (store.len(), store.principals(), store.resident()),
+        (3, 2, 3)
+    );
+    assert!(!store.is_empty());
 }
 
 /// BaseIntelligence/bounty-challenge#11174, isaacs/node-lru-cache#189 (I9): the dead make room first.
