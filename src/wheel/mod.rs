@@ -12,6 +12,7 @@
 //! | `turn` | what callers of `advance` and `poll` see |
 //! | `bulk` | capacity, iteration, clearing |
 //! | `check` | the dumb walker of every invariant |
+//! | `spread` | tests: what is moved down is moved a little at a time |
 
 mod arm;
 mod bulk;
@@ -22,6 +23,8 @@ mod engine;
 mod look;
 #[cfg(all(feature = "std", target_has_atomic = "64"))]
 mod placed;
+#[cfg(test)]
+mod spread;
 mod store;
 mod turn;
 
