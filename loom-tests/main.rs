@@ -14,6 +14,7 @@
 //! | `bulk` | clearing, draining, dropping |
 //! | `sleep`, `role` | a driver that sleeps; several that drive in turn |
 //! | `runtime` | the runtime: its end, its driver's sleep, callbacks elsewhere |
+//! | `desk` | what a thread of a runtime has to itself, until it ends |
 //! | `typed` | the typed layer: a record's deadline, fencing tokens |
 //! | `rig`, `bed` | what models share |
 //! | `harness` | runs a model, counts its executions, runs it again on broken wheels |
@@ -33,6 +34,7 @@ mod bed;
 mod bulk;
 mod callback;
 mod cancel;
+mod desk;
 mod far;
 mod free;
 mod harness;
@@ -56,6 +58,7 @@ const MUTANTS: &[&[(&str, &str)]] = &[
     bulk::MUTANTS,
     callback::MUTANTS,
     cancel::MUTANTS,
+    desk::MUTANTS,
     far::MUTANTS,
     free::MUTANTS,
     marks::MUTANTS,

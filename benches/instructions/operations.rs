@@ -1,8 +1,12 @@
 //! The operations that are counted, and the wheels they work on.
 
+use std::future::Future;
 use std::hint::black_box;
+use std::pin::pin;
+use std::task::{Context, Waker};
+use std::time::Duration;
 
-use tickwheel::{Local, SharedWheel, Tick, Ticks, TimerKey, Wheel};
+use tickwheel::{Local, ManualClock, SharedWheel, Tick, Ticks, TimerKey, Timers, Wheel};
 
 /// How often an operation runs, in the two processes whose counts are subtracted.
 pub(crate) const FEW: usize = 1_000;
@@ -27,7 +31,7 @@ pub(crate) const LOOP: Operation = Operation {
     run: |times| each(one_far(), times, |_, _| ()),
 };
 
-pub(crate) const OPERATIONS: [Operation; 21] = [
+pub(crate) const OPERATIONS: [Operation; 23] = [
     Operation {
         name: "advance by a tick, 1 far timer",
         run: |times| each(one_far(), times, advance),
@@ -195,6 +199,24 @@ pub(crate) const OPERATIONS: [Operation; 21] = [
             each(local, times, |_, _| ());
         },
     },
+    Operation {
+        name: "runtime: sleep, poll once, drop",
+        run: |times| {
+            let mut cx = Context::from_waker(Waker::noop());
+            each(runtime(), times, |timers, _| {
+                pin!(timers.sleep(AHEAD)).poll(&mut cx).is_pending()
+            });
+        },
+    },
+    Operation {
+        name: "runtime: arm and cancel a callback",
+        run: |times| {
+            each(runtime(), times, |timers, _| {
+                let key = timers.arm(AHEAD, |_| {}).expect("there is no limit");
+                timers.cancel(key)
+            });
+        },
+    },
 ];
 
 // --- what the operations work on ---
@@ -252,6 +274,19 @@ fn armed_shared() -> (Local<'static, u64>, Vec<TimerKey>, Vec<Tick>) {
     let keys = at.iter().map(|at| local.arm(*at, 0)).collect();
     advance_shared(wheel, Tick::ZERO);
     (local, keys, at)
+}
+
+/// How far ahead a runtime's deadlines are.
+const AHEAD: Duration = Duration::from_secs(30);
+
+/// A runtime whose clock stands still, and whose first timer was cancelled and is filed.
+fn runtime() -> Timers {
+    let builder = Timers::builder().clock(ManualClock::new());
+    let timers = builder.build_hand_driven().expect("the settings are right");
+    let key = timers.arm(AHEAD, |_| {}).expect("there is no limit");
+    timers.turn().expect("nobody else drives");
+    assert!(timers.cancel(key).is_cancelled());
+    timers
 }
 
 fn ten_to_a_tick(timer: usize) -> Tick {

@@ -14,7 +14,7 @@
 //!
 //!  Local ─ magazine ──┐
 //!   up to 64 entries  │     shard ─ free list, counts          (one per core, padded)
-//!                     │
+//!                     │     desk  ─ up to 16 free entries, a count, who sits there
 //!                     │     entry ┌───────────────────────────┐
 //!   arm, cancel,      ├────────>  │ word   base   tolerance   │ <──────── met when it is due
 //!   re-arm: exchange  │           │ far   generation   links  │
@@ -132,6 +132,19 @@
 //! and the word holds the index. Reading it takes three loads: the word, the deadline, the word again. The version
 //! changes with every far deadline, so that the same word means the same deadline.
 //!
+//! # Desks
+//!
+//! A thread of a runtime has no handle to keep free entries in. Instead the wheel has *desks*, each with room for 16 free
+//! entries and a count of cancels, and the number of the thread that sits there. Which desk a thread may sit down
+//! at follows from its own number; it does so when it arms and nobody sits there, by an exchange that acquires. What
+//! lies there is then changed by no other thread, and takes loads and stores: an arm and a cancel are spared three
+//! read-modify-writes. When the thread ends it gives the entries to its shard, and gets up by a store that
+//! releases: whoever is next finds the desk as it was left. A number is never given twice; a thread that finds its own
+//! on a desk sits there. A thread without one, which is going away, does not sit down.
+//!
+//! Arms are counted in the shard all the same, for the sake of the shutdown above. Others do not get at what
+//! lies on a desk, so a wheel with a limit has none.
+//!
 //! # Memory
 //!
 //! Entries live in groups of 4096, which are made when they are needed, never move, and are freed
@@ -154,6 +167,8 @@
 //! | cancel, local handle | 1 | the entry's |
 //! | arm, no handle | 2 more | the shard's |
 //! | cancel, no handle | 2 more | the shard's |
+//! | arm, at a desk | 1 more | the shard's |
+//! | cancel, at a desk | none more | none more |
 //! | re-arm later, disarm | 1 | the entry's |
 //! | re-arm earlier | 2 | the entry's, its block's |
 //! | `deadline`, `contains` | 0 | none |

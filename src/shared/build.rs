@@ -23,8 +23,15 @@ pub struct SharedWheelBuilder<T, const BITS: u32 = 8> {
     start: Tick,
     shards: Option<usize>,
     limit: usize,
+    desks: bool,
     wake: Option<Box<dyn Fn() + Send + Sync>>,
 }
+
+/// Desks for each shard, at least: the numbers of threads that use a wheel seldom follow each other.
+#[cfg(not(loom))]
+const DESKS: usize = 4;
+#[cfg(loom)]
+const DESKS: usize = 1;
 
 // === impl SharedWheelBuilder ===
 
@@ -35,6 +42,7 @@ impl<T, const BITS: u32> SharedWheelBuilder<T, BITS> {
             start: Tick::ZERO,
             shards: None,
             limit: MAX_ENTRIES as usize,
+            desks: false,
             wake: None,
         }
     }
@@ -77,14 +85,26 @@ impl<T, const BITS: u32> SharedWheelBuilder<T, BITS> {
         self
     }
 
+    /// Lets there be desks. Not for a wheel with a limit: what lies on a desk nobody else gets at, so an arm would be
+    /// refused too early.
+    pub(crate) fn desks(mut self) -> Self {
+        self.desks = true;
+        self
+    }
+
     /// The wheel. Allocates nothing for timers yet.
     #[must_use]
     pub fn build(self) -> SharedWheel<T, BITS> {
         let shards = self.shards.unwrap_or_else(cores).clamp(1, 1024);
+        let desks = if self.desks {
+            (DESKS * shards).next_power_of_two()
+        } else {
+            0
+        };
         SharedWheel {
             id: WheelId::next(),
             arena: Arena::new(),
-            shards: Shards::new(shards),
+            shards: Shards::new(shards, desks),
             bell: Padded(Bell::new(self.wake)),
             limit: self.limit.min(MAX_ENTRIES as usize) as u32,
             driver: Padded(Driver {

@@ -26,13 +26,18 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         let now = private.wheel.now().get();
         let used = self.arena.used();
         let mut free = vec![false; used as usize];
+        let mut mark = |index: u32| {
+            assert!(
+                !core::mem::replace(&mut free[index as usize], true),
+                "entry {index} is free twice"
+            );
+        };
         for shard in self.shards.iter() {
-            for index in shard.free.iter(&self.arena) {
-                assert!(
-                    !core::mem::replace(&mut free[index as usize], true),
-                    "entry {index} is free twice"
-                );
-            }
+            shard.free.iter(&self.arena).for_each(&mut mark);
+        }
+        // In this order: a thread that has ended as its scope sees it may still be getting up.
+        for desk in self.shards.desks() {
+            desk.iter().for_each(&mut mark);
         }
         let mut live = 0;
         for index in 0..used {

@@ -67,6 +67,29 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         thread::shard(self.shards.count()) as usize
     }
 
+    // --- desks ---
+
+    /// Whether this thread could sit down at its desk: there is one, and nobody sits there.
+    #[inline]
+    pub(crate) fn desk_is_free(&self) -> bool {
+        self.shards.desk_here().is_some_and(|desk| desk.sits() == 0)
+    }
+
+    /// Sits down at the desk of this thread, if nobody sits there. Says at which: the thread has to
+    /// [leave](Self::leave) it before it ends.
+    pub(crate) fn sit(&self) -> Option<usize> {
+        let number = self.shards.desk_number();
+        let token = thread::numbered()?;
+        self.shards.desk(number)?.sit(token).then_some(number)
+    }
+
+    /// Gets up from the desk of this number, at which this thread sits.
+    pub(crate) fn leave(&self, number: usize) {
+        if let Some(desk) = self.shards.desk(number) {
+            desk.leave(&self.shards.get(desk.shard()).free, &self.arena);
+        }
+    }
+
     /// Lets another thread do the next thing it does.
     pub(crate) fn pause(&self) {
         self.waiters.pause();

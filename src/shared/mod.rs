@@ -7,6 +7,7 @@
 //! | `arena` | where the entries live |
 //! | `slot`, `role` | cells: a timer's value, and what belongs to the driver |
 //! | `free`, `shard` | free entries and counts, once for each of some threads |
+//! | `desk` | free entries and a count of one thread's own, without a handle |
 //! | `marks` | how the driver learns which entries to look at, and is woken |
 //! | `source` | where an operation gets entries, and counts: a shard, or a local handle |
 //! | `ops`, `rearm` | arm, cancel, re-arm, as transitions |
@@ -25,6 +26,7 @@ mod build;
 mod bulk;
 mod check;
 mod defer;
+mod desk;
 mod drive;
 mod entry;
 mod fire;

@@ -194,6 +194,10 @@ mod switch {
         FiredRelaxed,
         /// The counts of a handle are given up with `Relaxed`.
         ClaimRelaxed,
+        /// A desk is taken with `Relaxed`.
+        SitRelaxed,
+        /// A desk is left with `Relaxed`.
+        LeaveRelaxed,
         /// A touch moves the deadline whatever that has become.
         TouchBlind if "typed",
         /// A touch moves the deadline with `Relaxed`.

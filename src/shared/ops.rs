@@ -66,7 +66,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         let generation = entry.next_generation();
         let filed = self.filing(entry, deadline);
         if !mutant!(CountLate) {
-            self.shards.get(source.shard()).count_armed(source.claim());
+            source.count_armed(&self.shards);
         }
         // SAFETY: the entry is empty, and popped: until the word says that it is armed nobody
         // else has a right to the slot.
@@ -93,7 +93,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
             _ => self.arm_unfiled(entry, index, deadline),
         }
         if mutant!(CountLate) {
-            self.shards.get(source.shard()).count_armed(source.claim());
+            source.count_armed(&self.shards);
         }
         key
     }
@@ -272,7 +272,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         #[expect(unsafe_code, reason = "the word says who may")]
         let value = unsafe { entry.value.take() };
         self.forget_far(source, word);
-        self.shards.get(source.shard()).count_ended(source.claim());
+        source.count_ended(&self.shards);
         if !running {
             if !mutant!(FreeBeforeTake) {
                 self.push(source, index);

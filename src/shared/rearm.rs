@@ -163,7 +163,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         let (state, place) = self.place_anew(entry, deadline);
         let due = entry.due(deadline.get());
         let source = Common::here(&self.shards);
-        self.shards.get(source.shard()).count_armed(source.claim());
+        source.count_armed(&self.shards);
         // SAFETY: while the entry is running and empty its slot is the callback's.
         #[expect(unsafe_code, reason = "the word says who may")]
         unsafe {
@@ -181,7 +181,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
                 Err(now) => word = now,
             }
             if refused(word) {
-                self.shards.get(source.shard()).count_ended(source.claim());
+                source.count_ended(&self.shards);
                 // SAFETY: put there above, and the entry is still running and not armed.
                 #[expect(unsafe_code, reason = "the word says who may")]
                 let value = unsafe { entry.value.take() };

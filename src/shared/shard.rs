@@ -1,9 +1,13 @@
 //! Shards: what threads would meet on, once for each of some threads.
 
+use alloc::boxed::Box;
+
 use super::arena::Arena;
+use super::desk::Desk;
 use super::free::{BATCH, Batch, Chain, FreeList};
 use super::mutant::{mutant, ordering};
 use super::padded::Padded;
+use super::thread;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 /// The free entries and the counts of some threads.
@@ -34,9 +38,13 @@ pub(super) enum Claim {
     Own,
 }
 
-/// All shards.
+/// All shards, and the desks of their threads.
 #[derive(Debug)]
-pub(super) struct Shards(alloc::boxed::Box<[Padded<Shard>]>);
+pub(super) struct Shards {
+    shards: Box<[Padded<Shard>]>,
+    /// A power of two, or none.
+    desks: Box<[Padded<Desk>]>,
+}
 
 // === impl Counts ===
 
@@ -123,22 +131,52 @@ impl Shard {
 // === impl Shards ===
 
 impl Shards {
-    pub(super) fn new(count: usize) -> Self {
-        Self((0..count).map(|_| Padded(Shard::new())).collect())
+    /// So many shards, and so many desks: a power of two, or none.
+    pub(super) fn new(count: usize, desks: usize) -> Self {
+        let desk = |number: usize| Padded(Desk::new((number % count) as u32));
+        Self {
+            shards: (0..count).map(|_| Padded(Shard::new())).collect(),
+            desks: (0..desks).map(desk).collect(),
+        }
     }
 
     #[inline]
     pub(super) fn get(&self, shard: u32) -> &Shard {
-        &self.0[shard as usize].0
+        &self.shards[shard as usize].0
     }
 
     pub(super) fn count(&self) -> u32 {
-        self.0.len() as u32
+        self.shards.len() as u32
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Shard> {
-        self.0.iter().map(|shard| &shard.0)
+        self.shards.iter().map(|shard| &shard.0)
     }
+
+    // --- desks ---
+
+    /// The desk that this thread may sit down at, if there are any.
+    #[inline]
+    pub(super) fn desk_here(&self) -> Option<&Desk> {
+        self.desk(self.desk_number())
+    }
+
+    /// The number that the desk of this thread has, or would have.
+    #[inline]
+    pub(super) fn desk_number(&self) -> usize {
+        thread::place() & self.desks.len().wrapping_sub(1)
+    }
+
+    #[inline]
+    pub(super) fn desk(&self, number: usize) -> Option<&Desk> {
+        Some(&self.desks.get(number)?.0)
+    }
+
+    pub(super) fn desks(&self) -> impl Iterator<Item = &Desk> {
+        self.desks.iter().map(|desk| &desk.0)
+    }
+
+    // --- counts ---
 
     /// Timers armed at some moment during the call, if `fired` of them had fired when it began.
     ///
@@ -154,7 +192,10 @@ impl Shards {
                 .map(|count| count.load(order))
                 .sum::<u64>()
         };
-        let ended = sum(|counts| &counts.ended, Ordering::Acquire) + fired;
+        let at_desks = self
+            .desks()
+            .map(|desk| desk.ended().load(Ordering::Acquire));
+        let ended = sum(|counts| &counts.ended, Ordering::Acquire) + at_desks.sum::<u64>() + fired;
         let armed = sum(|counts| &counts.armed, Ordering::Relaxed);
         debug_assert!(
             armed >= ended || mutant!(CountLate),
@@ -176,9 +217,12 @@ impl Shards {
     /// Timers that were cancelled so far.
     pub(super) fn ended(&self) -> u64 {
         // ORDERING: Relaxed. A number to look at.
-        let ended = |counts: &Counts| counts.ended.load(Ordering::Relaxed);
-        self.iter()
-            .map(|shard| ended(&shard.common) + ended(&shard.own))
+        let shards = self
+            .iter()
+            .flat_map(|shard| [&shard.common.ended, &shard.own.ended]);
+        shards
+            .chain(self.desks().map(Desk::ended))
+            .map(|ended| ended.load(Ordering::Relaxed))
             .sum()
     }
 

@@ -1,6 +1,7 @@
 //! Where an operation gets entries, gives them back, and counts.
 
 use super::arena::{Arena, BLOCK, MAX_ENTRIES};
+use super::desk::{Desk, HALF};
 use super::free::{BATCH, Chain};
 use super::shard::{Claim, Shards};
 use super::thread;
@@ -10,8 +11,11 @@ pub(super) trait Source {
     /// The shard that entries armed here go back to.
     fn shard(&self) -> u32;
 
-    /// Which counts of that shard are used.
-    fn claim(&self) -> Claim;
+    /// Counts an arm, before the timer can be seen.
+    fn count_armed(&self, shards: &Shards);
+
+    /// Counts a cancel, after the timer has been taken.
+    fn count_ended(&self, shards: &Shards);
 
     /// A free entry; `None` if there is none below `limit`.
     fn pop<T>(&mut self, arena: &Arena<T>, shards: &Shards, limit: u32) -> Option<u32>;
@@ -20,9 +24,12 @@ pub(super) trait Source {
     fn push<T>(&mut self, index: u32, arena: &Arena<T>, shards: &Shards);
 }
 
-/// A shard, as all its threads use it.
+/// A shard, as all its threads use it, and the desk of this thread, if it sits at one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Common(u32);
+pub(super) struct Common<'a> {
+    shard: u32,
+    desk: Option<&'a Desk>,
+}
 
 /// Free entries that one thread has to itself.
 #[derive(Debug)]
@@ -40,11 +47,23 @@ const _: () = assert!(MAGAZINE >= BLOCK as usize, "a block fits into a magazine"
 
 // === impl Common ===
 
-impl Common {
-    /// The shard of this thread.
+impl<'a> Common<'a> {
+    /// The shard of this thread, and its desk.
     #[inline]
-    pub(super) fn here(shards: &Shards) -> Self {
-        Self(thread::shard(shards.count()))
+    pub(super) fn here(shards: &'a Shards) -> Self {
+        match shards.desk_here() {
+            Some(desk) if desk.sits() == thread::token() => Self {
+                shard: desk.shard(),
+                desk: Some(desk),
+            },
+            Some(_) | None => Self::of(thread::shard(shards.count())),
+        }
+    }
+
+    /// A shard, and no desk.
+    #[inline]
+    fn of(shard: u32) -> Self {
+        Self { shard, desk: None }
     }
 }
 
@@ -57,12 +76,16 @@ impl Source for Rarely {
         thread::shard(self.0)
     }
 
-    fn claim(&self) -> Claim {
-        Claim::Common
+    fn count_armed(&self, shards: &Shards) {
+        shards.get(self.shard()).count_armed(Claim::Common);
+    }
+
+    fn count_ended(&self, shards: &Shards) {
+        shards.get(self.shard()).count_ended(Claim::Common);
     }
 
     fn pop<T>(&mut self, arena: &Arena<T>, shards: &Shards, limit: u32) -> Option<u32> {
-        Common(self.shard()).pop(arena, shards, limit)
+        Common::of(self.shard()).pop(arena, shards, limit)
     }
 
     fn push<T>(&mut self, index: u32, arena: &Arena<T>, shards: &Shards) {
@@ -70,36 +93,83 @@ impl Source for Rarely {
     }
 }
 
-impl Source for Common {
+impl Source for Common<'_> {
     #[inline]
     fn shard(&self) -> u32 {
-        self.0
+        self.shard
     }
 
     #[inline]
-    fn claim(&self) -> Claim {
-        Claim::Common
+    fn count_armed(&self, shards: &Shards) {
+        // Also at a desk: `Shards::seal` has to meet it.
+        shards.get(self.shard).count_armed(Claim::Common);
+    }
+
+    #[inline]
+    fn count_ended(&self, shards: &Shards) {
+        match self.desk {
+            Some(desk) => desk.count_ended(),
+            None => shards.get(self.shard).count_ended(Claim::Common),
+        }
     }
 
     #[inline]
     fn pop<T>(&mut self, arena: &Arena<T>, shards: &Shards, limit: u32) -> Option<u32> {
-        let own = shards.get(self.0).free.pop::<1, T>(arena);
+        if let Some(desk) = self.desk {
+            return desk
+                .pop()
+                .or_else(|| self.pop_for(desk, arena, shards, limit));
+        }
+        let own = shards.get(self.shard).free.pop::<1, T>(arena);
         if let Some(index) = own.first() {
             return Some(*index);
         }
-        let mut rest = Chain::default();
-        let mut first = None;
-        more(self.0, arena, shards, limit, |index| match first {
-            None => first = Some(index),
-            Some(_) => rest.add(index, arena),
-        });
-        shards.get(self.0).free.push(rest, arena);
-        first
+        self.pop_more(arena, shards, limit)
     }
 
     #[inline]
     fn push<T>(&mut self, index: u32, arena: &Arena<T>, shards: &Shards) {
-        shards.free(self.0, index, arena);
+        let Some(desk) = self.desk else {
+            return shards.free(self.shard, index, arena);
+        };
+        if desk.push(index).is_none() {
+            desk.give(HALF, &shards.get(self.shard).free, arena);
+            desk.push(index).expect("half of the room is free");
+        }
+    }
+}
+
+impl Common<'_> {
+    /// A free entry of the shard, and some more for the desk, which is empty.
+    #[cold]
+    fn pop_for<T>(
+        &self,
+        desk: &Desk,
+        arena: &Arena<T>,
+        shards: &Shards,
+        limit: u32,
+    ) -> Option<u32> {
+        let own = shards.get(self.shard).free.pop::<HALF, T>(arena);
+        let Some((first, rest)) = own.split_first() else {
+            return self.pop_more(arena, shards, limit);
+        };
+        for index in rest.iter().rev() {
+            desk.push(*index).expect("the desk was empty");
+        }
+        Some(*first)
+    }
+
+    /// An entry of another shard, or one that was never used. What else was found there is free in this shard.
+    #[cold]
+    fn pop_more<T>(&self, arena: &Arena<T>, shards: &Shards, limit: u32) -> Option<u32> {
+        let mut rest = Chain::default();
+        let mut first = None;
+        more(self.shard, arena, shards, limit, |index| match first {
+            None => first = Some(index),
+            Some(_) => rest.add(index, arena),
+        });
+        shards.get(self.shard).free.push(rest, arena);
+        first
     }
 }
 
@@ -167,8 +237,13 @@ impl Source for Magazine {
     }
 
     #[inline]
-    fn claim(&self) -> Claim {
-        self.claim
+    fn count_armed(&self, shards: &Shards) {
+        shards.get(self.shard).count_armed(self.claim);
+    }
+
+    #[inline]
+    fn count_ended(&self, shards: &Shards) {
+        shards.get(self.shard).count_ended(self.claim);
     }
 
     #[inline]

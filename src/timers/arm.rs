@@ -1,6 +1,7 @@
 //! Arming.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::fmt;
 use core::time::Duration;
 
@@ -342,13 +343,16 @@ impl Shared {
     /// Arms a timer, unless the runtime is shut down.
     #[inline]
     pub(super) fn arm_job(
-        &self,
+        self: &Arc<Self>,
         deadline: Tick,
         tolerance: Ticks,
         job: impl FnOnce() -> Job,
     ) -> Result<TimerKey, ArmError> {
         if self.gate.look().is_closed() {
             return Err(ArmError::ShutDown);
+        }
+        if self.wheel.desk_is_free() {
+            self.sit_down();
         }
         let key = self
             .wheel

@@ -113,6 +113,10 @@ impl TimersBuilder {
 
     /// The number of shards; one per core without this. Threads of one shard share its free list and counts. See
     /// [`SharedWheelBuilder::shards`](crate::SharedWheelBuilder::shards).
+    ///
+    /// Without a [limit](Self::limit) some threads, four to eight for each shard, keep up to 16 places of timers they
+    /// cancelled to themselves, for those they will arm: the first to arm of those whose numbers fall together, each
+    /// until it ends. That takes 128 bytes for each such thread, whether there is one or not.
     pub fn shards(mut self, count: usize) -> Self {
         self.shards = Some(count);
         self
@@ -123,6 +127,9 @@ impl TimersBuilder {
     ///
     /// A timer whose callback is running counts, and one that was moved by more than 2^33 ticks counts twice. If there is
     /// no room for that, room is made: a move is not refused, and from then on one timer more may be armed.
+    ///
+    /// With a limit no thread has places to [itself](Self::shards), where others would not get at them: so it is exact,
+    /// and arming and cancelling takes somewhat longer. Without one, these places are missing from the 2^30.
     pub fn limit(mut self, timers: usize) -> Self {
         self.limit = Some(timers);
         self
@@ -308,9 +315,10 @@ impl TimersBuilder {
         if let Some(shards) = self.shards {
             wheel = wheel.shards(shards);
         }
-        if let Some(limit) = self.limit {
-            wheel = wheel.limit(limit);
-        }
+        wheel = match self.limit {
+            Some(limit) => wheel.limit(limit),
+            None => wheel.desks(),
+        };
         if has_thread {
             let parker = Arc::clone(&parker);
             wheel = wheel.wake(move || {

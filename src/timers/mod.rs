@@ -15,6 +15,7 @@
 //! | `drive` | one turn of the driver; event loops and tests that drive by hand |
 //! | `thread`, `parker`, `suspend` | the driver's thread, and where it sleeps |
 //! | `inside` | in whose code a thread is, so that nobody waits for himself |
+//! | `sitting` | what this thread has to itself of which runtimes |
 //! | `gate`, `phase`, `shutdown` | pausing, shutting down, and waiting for what still runs |
 //! | `hooks`, `error` | what the owner is asked and told; what is refused |
 //! | `stats`, `histogram` | numbers to watch |
@@ -49,6 +50,7 @@ mod publish;
 mod pulse;
 mod rate;
 mod shutdown;
+mod sitting;
 mod stats;
 #[cfg(all(
     feature = "boot-clock",

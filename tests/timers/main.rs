@@ -3,6 +3,7 @@
 //! guarantees: never early, and eventually.
 
 mod control;
+mod desks;
 mod drive;
 mod elsewhere;
 mod ending;

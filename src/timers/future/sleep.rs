@@ -41,10 +41,10 @@ use crate::{Ticks, TimerKey, Timestamp};
 ///
 /// # Costs
 ///
-/// O(1) for everything, no lock and no allocation, but for the growth of the wheel. A poll reads the
-/// clock once. The first pending poll arms a timer and clones the waker. A further one leaves both
-/// alone if the waker is the same, and otherwise arms anew. A [pause](Timers::pause) delays the
-/// wake-up only.
+/// O(1) for everything, no lock and no allocation, but for the growth of the wheel, and a few bytes
+/// when a thread first arms in a runtime. A poll reads the clock once. The first pending poll arms
+/// a timer and clones the waker. A further one leaves both alone if the waker is the same, and
+/// otherwise arms anew. A [pause](Timers::pause) delays the wake-up only.
 ///
 /// ```
 /// use std::future::Future;
