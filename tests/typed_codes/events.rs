@@ -145,13 +145,16 @@ fn a_hook_may_use_the_codes_also_for_the_same_subject() {
     let (timers, clock) = timers;
     let own = Arc::new(OnceLock::<OneTimeCodes>::new());
     let told = Arc::new(Mutex::new(Vec::new()));
-    let (codes, log) = (Arc::clone(&own), Arc::clone(&told));
+    let (within, log) = (Arc::downgrade(&own), Arc::clone(&told));
     let made = OneTimeCodes::builder(&timers)
         .time_to_live(secs(10))
         .cooldown(Duration::ZERO)
         .issues_per_subject(3, secs(600))
         .on_end(move |ended| {
-            let Some(codes) = codes.get() else { return };
+            let own = within.upgrade();
+            let Some(codes) = own.as_ref().and_then(|own| own.get()) else {
+                return;
+            };
             let again = codes.issue("ada", "login");
             let refused = codes.verify("ada", "login", "x").is_err();
             assert_eq!(codes.subject_id("ada"), ended.key.subject);

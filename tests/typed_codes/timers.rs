@@ -153,11 +153,13 @@ fn a_wake_hook_may_use_the_codes_and_panic() {
         Arc::new(AtomicUsize::new(0)),
         Arc::new(AtomicBool::new(false)),
     );
-    let (codes, called, panicking) = (own.clone(), calls.clone(), panics.clone());
+    let within = Arc::downgrade(&own);
+    let (called, panicking) = (calls.clone(), panics.clone());
     let timers = Timers::builder()
         .clock(clock.clone())
         .wake(move || {
-            if let Some(codes) = codes.get() {
+            let own = within.upgrade();
+            if let Some(codes) = own.as_ref().and_then(|own| own.get()) {
                 let _ = codes.verify("ada", "login", "000000");
                 let _ = codes.time_to_live("ada", "login");
             }
@@ -195,11 +197,12 @@ fn a_code_whose_timer_fires_before_it_is_there_ends_when_it_is() {
 
     let clock = ManualClock::new();
     let own = Arc::new(OnceLock::<Timers>::new());
-    let (timers, hasty) = (Arc::clone(&own), clock.clone());
+    let (within, hasty) = (Arc::downgrade(&own), clock.clone());
     let made = Timers::builder()
         .clock(clock.clone())
         .wake(move || {
-            if let Some(timers) = timers.get() {
+            let own = within.upgrade();
+            if let Some(timers) = own.as_ref().and_then(|own| own.get()) {
                 hasty.advance(secs(100));
                 timers.turn_fully().unwrap();
             }
@@ -224,7 +227,7 @@ fn a_record_is_forgotten_though_a_hook_has_taken_its_time() {
     let timers = Timers::builder().clock(clock.clone());
     let timers = timers.build_hand_driven().unwrap();
     let itself: Arc<OnceLock<OneTimeCodes>> = Arc::default();
-    let (cell, slow) = (Arc::clone(&itself), clock.clone());
+    let (within, slow) = (Arc::downgrade(&itself), clock.clone());
     let codes = OneTimeCodes::builder(&timers)
         .time_to_live(secs(10))
         .cooldown(Duration::ZERO)
@@ -233,7 +236,8 @@ fn a_record_is_forgotten_though_a_hook_has_taken_its_time() {
         .on_end(move |end| {
             if end.generation == 0 {
                 slow.advance(secs(7));
-                let _ = cell.get().unwrap().time_to_live("ada", "login");
+                let codes = within.upgrade().unwrap();
+                let _ = codes.get().unwrap().time_to_live("ada", "login");
             }
         })
         .build()

@@ -1,7 +1,7 @@
 //! Faults that users of other lease and lock services have reported, and what this one does.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use tickwheel::{
     AcquireError, Clock, EndReason, FenceGate, FencingToken, Grant, LeaseGuardOptions, Leases,
@@ -62,6 +62,7 @@ fn renewals_keep_their_pace_though_nobody_reads_results() {
         }
         assert_eq!(remote.renewals(), [20, 40], "{mode:?}");
         drop(guard);
+        remote.forget();
     }
     let remote = Remote::new();
     let _guard = remote.guard(LeaseGuardOptions::new(&remote.timers).jitter(0), 60);
@@ -152,7 +153,7 @@ fn a_late_holder_is_told_that_it_has_lost_and_does_nothing_to_the_next() {
 struct Pausing {
     clock: ManualClock,
     left: Arc<AtomicUsize>,
-    meanwhile: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>>,
+    meanwhile: Weak<OnceLock<Box<dyn Fn() + Send + Sync>>>,
 }
 
 impl Clock for Pausing {
@@ -163,7 +164,8 @@ impl Clock for Pausing {
             .left
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, last);
         if left == Ok(1) {
-            if let Some(meanwhile) = self.meanwhile.get() {
+            let meanwhile = self.meanwhile.upgrade();
+            if let Some(meanwhile) = meanwhile.as_ref().and_then(|hook| hook.get()) {
                 meanwhile();
             }
         }
@@ -177,11 +179,12 @@ fn a_time_that_was_read_before_a_pause_makes_no_second_holder() {
     for somebody_comes in [true, false] {
         for reading in 1..12 {
             let clock = ManualClock::new();
-            let (left, meanwhile) = (Arc::new(AtomicUsize::new(0)), Arc::default());
+            let left = Arc::new(AtomicUsize::new(0));
+            let meanwhile: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>> = Arc::default();
             let pausing = Pausing {
                 clock: clock.clone(),
                 left: Arc::clone(&left),
-                meanwhile: Arc::clone(&meanwhile),
+                meanwhile: Arc::downgrade(&meanwhile),
             };
             let timers = Timers::builder()
                 .clock(pausing)

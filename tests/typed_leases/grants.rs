@@ -305,10 +305,10 @@ fn the_last_handle_ends_what_lives() {
 fn who_is_refused_after_its_timer_has_fired_leaves_no_timer() {
     let clock = ManualClock::new();
     let meanwhile: Arc<OnceLock<Box<dyn Fn() + Send + Sync>>> = Arc::default();
-    let (hook, done) = (Arc::clone(&meanwhile), AtomicBool::new(false));
+    let (hook, done) = (Arc::downgrade(&meanwhile), AtomicBool::new(false));
     let builder = Timers::builder().clock(clock.clone()).wake(move || {
         if !done.swap(true, Ordering::Relaxed) {
-            hook.get().unwrap()();
+            hook.upgrade().unwrap().get().unwrap()();
         }
     });
     let timers = builder.build_hand_driven().unwrap();

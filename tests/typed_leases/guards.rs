@@ -82,6 +82,7 @@ fn its_deadline_counts_from_before_the_request() {
         "asked at 27, answered at 40"
     );
     assert!(guard.deadline().unwrap() <= guard.grant().deadline());
+    remote.forget();
 }
 
 #[test]
@@ -177,6 +178,7 @@ fn it_is_lost_at_its_deadline_for_good_and_tells_so_in_three_ways() {
     drop(guard);
     assert_eq!(remote.releases(), 1, "the lessor is told all the same");
     assert_eq!(losses.lock().unwrap().len(), 1);
+    remote.forget();
 }
 
 #[test]

@@ -112,11 +112,12 @@ fn a_hook_that_asks_for_a_lease_itself_is_refused_and_does_not_hang() {
     let clock = ManualClock::new();
     let timers = Timers::builder().clock(clock).build_hand_driven().unwrap();
     let own: Arc<OnceLock<Leases<String>>> = Arc::default();
-    let within = Arc::clone(&own);
+    let within = Arc::downgrade(&own);
     let refused = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&refused);
     let builder = Leases::builder().persist_tokens(1, move |_| {
-        let leases = within.get().unwrap();
+        let own = within.upgrade().unwrap();
+        let leases = own.get().unwrap();
         let inner = leases.try_acquire("other", "A", secs(1));
         seen.store(
             matches!(inner, Err(AcquireError::Unpersisted(_))),
@@ -154,12 +155,13 @@ fn a_hook_may_use_the_leases_and_ends_stay_in_order() {
         .build_hand_driven()
         .unwrap();
     let own: Arc<OnceLock<Leases<String>>> = Arc::default();
-    let within = Arc::clone(&own);
+    let within = Arc::downgrade(&own);
     let log = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&log);
     let leases: Leases<String> = Leases::builder()
         .on_end(move |ended| {
-            let leases = within.get().unwrap();
+            let own = within.upgrade().unwrap();
+            let leases = own.get().unwrap();
             if ended.generation < 5 {
                 // Inside: the next grant begins and ends. That is told when this has returned.
                 let next = leases.try_acquire("r", "inside", secs(1)).unwrap();

@@ -1,5 +1,6 @@
 //! A lessor at a distance, whose answers can be late, or lost.
 
+use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -97,6 +98,12 @@ impl Remote {
     pub(crate) fn answer(&self) {
         let (renewal, life) = self.state.held.lock().unwrap().remove(0);
         renewal.confirm(life);
+    }
+
+    /// Lets go of the answers that are still kept back: each keeps alive the guard that asked, and that this.
+    pub(crate) fn forget(&self) {
+        let held = mem::take(&mut *self.state.held.lock().unwrap());
+        drop(held);
     }
 
     pub(crate) fn releases(&self) -> usize {

@@ -23,20 +23,22 @@ fn for_long(seconds: u32) -> SessionLimits {
     }
 }
 
-/// A store whose hook can use it.
+type Itself = Arc<OnceLock<Sessions<u32, u32>>>;
+
+/// A store whose hook can use it, while what is returned is there.
 fn with_itself(
     hook: impl Fn(&Sessions<u32, u32>, u32) + Send + Sync + 'static,
-) -> (Sessions<u32, u32>, Rig<u32, u32>) {
+) -> (Itself, Rig<u32, u32>) {
     let rig: Rig<u32, u32> = Rig::new();
     let itself: Arc<OnceLock<Sessions<u32, u32>>> = Arc::default();
-    let (cell, tell) = (Arc::clone(&itself), rig.hook());
+    let (within, tell) = (Arc::downgrade(&itself), rig.hook());
     let sessions = Sessions::with_events(&rig.timers, SessionPolicy::new(), move |end| {
         let value = *end.value;
         tell(end);
-        hook(cell.get().unwrap(), value);
+        hook(within.upgrade().unwrap().get().unwrap(), value);
     });
-    let _ = itself.set(sessions.clone());
-    (sessions, rig)
+    assert!(itself.set(sessions).is_ok());
+    (itself, rig)
 }
 
 fn values(rig: &Rig<u32, u32>) -> Vec<u32> {
@@ -45,7 +47,7 @@ fn values(rig: &Rig<u32, u32>) -> Vec<u32> {
 
 #[test]
 fn sessions_that_are_dead_at_birth_are_told_of_in_order_with_those_that_live() {
-    let (sessions, rig) = with_itself(|sessions, value| {
+    let (itself, rig) = with_itself(|sessions, value| {
         if value == 1 {
             for dead in [2, 3] {
                 sessions.start_with(7, dead, None, DEAD).unwrap();
@@ -54,6 +56,7 @@ fn sessions_that_are_dead_at_birth_are_told_of_in_order_with_those_that_live() {
             sessions.remove(&7).unwrap();
         }
     });
+    let sessions = itself.get().unwrap();
     sessions.start(7, 1).unwrap();
     sessions.remove(&7).unwrap();
     assert_eq!(values(&rig), [1, 2, 3, 4]);
@@ -62,12 +65,13 @@ fn sessions_that_are_dead_at_birth_are_told_of_in_order_with_those_that_live() {
 
 #[test]
 fn one_that_is_dead_at_birth_is_told_of_before_the_next_one_under_its_key() {
-    let (sessions, rig) = with_itself(|sessions, value| {
+    let (itself, rig) = with_itself(|sessions, value| {
         if value == 1 {
             sessions.start(7, 3).unwrap();
             sessions.remove(&7).unwrap();
         }
     });
+    let sessions = itself.get().unwrap();
     sessions.start(7, 1).unwrap();
     sessions.start_with(7, 2, None, DEAD).unwrap();
     assert_eq!(values(&rig), [1, 2, 3]);
@@ -244,12 +248,13 @@ fn a_key_that_panics_when_dropped_loses_no_end() {
     let fuse = Arc::new(AtomicBool::new(false));
     let itself: Arc<OnceLock<Sessions<Key, u32>>> = Arc::default();
     let (tell, told) = mpsc::channel();
-    let cell = Arc::clone(&itself);
+    let within = Arc::downgrade(&itself);
     let policy = SessionPolicy::new();
     let sessions = Sessions::with_events(&rig.timers, policy, move |end: Ended<Key, Arc<u32>>| {
         tell.send(*end.value).unwrap();
         if *end.value == 1 {
-            cell.get().unwrap().start(end.key, 2).unwrap(); // while the one before is told of
+            let itself = within.upgrade().unwrap();
+            itself.get().unwrap().start(end.key, 2).unwrap(); // while the one before is told of
         }
     });
     assert!(itself.set(sessions.clone()).is_ok());

@@ -271,7 +271,8 @@ fn hooks_that_start_sessions_are_not_called_one_within_the_other_for_all_that_is
         let rig: Rig<u32, u32> = Rig::new();
         let itself: Arc<OnceLock<Sessions<u32, u32>>> = Arc::default();
         let deepest = Arc::new(Mutex::new(0));
-        let (cell, seen, tell) = (Arc::clone(&itself), Arc::clone(&deepest), rig.hook());
+        let within = Arc::downgrade(&itself);
+        let (seen, tell) = (Arc::clone(&deepest), rig.hook());
         let policy = idle(10 * S).max_sessions(FULL as usize);
         let sessions = Sessions::with_events(&rig.timers, policy, move |end| {
             let key = end.key;
@@ -282,8 +283,11 @@ fn hooks_that_start_sessions_are_not_called_one_within_the_other_for_all_that_is
                 let mut deepest = seen.lock().unwrap();
                 *deepest = depth.max(*deepest);
             }
-            for next in [FULL + 2 * key, FULL + 2 * key + 1] {
-                let _ = cell.get().unwrap().start(next, key);
+            // The store is gone when it tells of those that end with it.
+            if let Some(itself) = within.upgrade() {
+                for next in [FULL + 2 * key, FULL + 2 * key + 1] {
+                    let _ = itself.get().unwrap().start(next, key);
+                }
             }
             DEPTH.set(depth - 1);
         });
