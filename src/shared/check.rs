@@ -35,7 +35,7 @@ impl<T, const BITS: u32> SharedWheel<T, BITS> {
         for shard in self.shards.iter() {
             shard.free.iter(&self.arena).for_each(&mut mark);
         }
-        // In this order: a thread that has ended as its scope sees it may still be getting up.
+        // Nobody may be getting up meanwhile. A thread that was joined is not; one that has ended only as its scope sees it may be.
         for desk in self.shards.desks() {
             desk.iter().for_each(&mut mark);
         }
